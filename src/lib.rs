@@ -1,0 +1,5 @@
+//! FerryMQ: a message broker for AMQP 0-10.
+//!
+//! The rooms of the crate are layers; `docs/ARCHITECTURE.md` draws the map and
+//! `tests/tidy.rs` holds it.
+#![warn(missing_docs)]

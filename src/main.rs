@@ -1,0 +1,3 @@
+//! The `ferrymq` binary.
+
+fn main() {}
