@@ -11,7 +11,9 @@ pub const MAX_SIZE: &str = "qpid.max_size";
 /// A whole number that is not negative. As in qpidd any integer type will do and so will text of
 /// digits; anything else is refused.
 pub fn number(arguments: &Map, name: &str) -> Result<Option<u64>, String> {
-    let Some(value) = arguments.get(name) else { return Ok(None) };
+    let Some(value) = arguments.get(name) else {
+        return Ok(None);
+    };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let parsed = match value {
         Value::F32(_) | Value::F64(_) => None,
@@ -21,12 +23,17 @@ pub fn number(arguments: &Map, name: &str) -> Result<Option<u64>, String> {
         }),
     };
     let what = value.text().unwrap_or_else(|| "another type".to_owned());
-    parsed.map(Some).ok_or_else(|| format!("Cannot interpret {name} value {what} as a number"))
+    parsed
+        .map(Some)
+        .ok_or_else(|| format!("Cannot interpret {name} value {what} as a number"))
 }
 
 /// How much a queue with these arguments holds.
 pub fn depth_limit(arguments: &Map, default_bytes: u64) -> Result<DepthLimit, String> {
     let count = number(arguments, MAX_COUNT)?;
     let bytes = number(arguments, MAX_SIZE)?.unwrap_or(default_bytes);
-    Ok(DepthLimit { count: count.filter(|n| *n > 0), bytes: Some(bytes).filter(|n| *n > 0) })
+    Ok(DepthLimit {
+        count: count.filter(|n| *n > 0),
+        bytes: Some(bytes).filter(|n| *n > 0),
+    })
 }

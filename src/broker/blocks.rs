@@ -36,7 +36,12 @@ pub struct Blocks<T> {
 impl<T: Clone> Blocks<T> {
     /// An empty deque whose first item gets position `tail`.
     pub fn starting_at(tail: u64) -> Self {
-        Blocks { blocks: VecDeque::new(), base: tail - tail % BLOCK_ITEMS, tail, live: 0 }
+        Blocks {
+            blocks: VecDeque::new(),
+            base: tail - tail % BLOCK_ITEMS,
+            tail,
+            live: 0,
+        }
     }
 
     /// How many items there are.
@@ -74,7 +79,10 @@ impl<T: Clone> Blocks<T> {
 
     /// Takes the first item away, with its position.
     pub fn pop(&mut self) -> Option<(u64, T)> {
-        let position = self.find(self.base, &mut u32::MAX.clone(), |_| true).ok().flatten()?;
+        let position = self
+            .find(self.base, &mut u32::MAX.clone(), |_| true)
+            .ok()
+            .flatten()?;
         Some((position, self.remove(position)?))
     }
 
@@ -90,7 +98,10 @@ impl<T: Clone> Blocks<T> {
         }
         let offset = (position % BLOCK_ITEMS) as usize;
         let block = self.blocks[index].get_or_insert_with(|| {
-            Arc::new(Block { items: Vec::with_capacity(BLOCK_ITEMS as usize), live: 0 })
+            Arc::new(Block {
+                items: Vec::with_capacity(BLOCK_ITEMS as usize),
+                live: 0,
+            })
         });
         let block = Arc::make_mut(block);
         while block.items.len() < offset {
@@ -114,7 +125,12 @@ impl<T: Clone> Blocks<T> {
     /// The item at a position.
     pub fn get(&self, position: u64) -> Option<&T> {
         let (index, offset) = self.place(position)?;
-        self.blocks.get(index)?.as_ref()?.items.get(offset)?.as_ref()
+        self.blocks
+            .get(index)?
+            .as_ref()?
+            .items
+            .get(offset)?
+            .as_ref()
     }
 
     /// The item at a position, to be changed.
@@ -182,13 +198,16 @@ impl<T: Clone> Blocks<T> {
 
     /// Positions and items in order. For snapshots, views and whole changes; not on the hot path.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
-        self.blocks.iter().enumerate().flat_map(move |(index, block)| {
-            let start = self.base + index as u64 * BLOCK_ITEMS;
-            block.iter().flat_map(move |block| {
-                let numbered = block.items.iter().enumerate();
-                numbered.filter_map(move |(n, item)| Some((start + n as u64, item.as_ref()?)))
+        self.blocks
+            .iter()
+            .enumerate()
+            .flat_map(move |(index, block)| {
+                let start = self.base + index as u64 * BLOCK_ITEMS;
+                block.iter().flat_map(move |block| {
+                    let numbered = block.items.iter().enumerate();
+                    numbered.filter_map(move |(n, item)| Some((start + n as u64, item.as_ref()?)))
+                })
             })
-        })
     }
 }
 
@@ -203,7 +222,10 @@ impl<T: Hash> Hash for Blocks<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.tail, self.live).hash(state);
         for (index, block) in self.blocks.iter().enumerate() {
-            for (offset, item) in block.iter().flat_map(|block| block.items.iter().enumerate()) {
+            for (offset, item) in block
+                .iter()
+                .flat_map(|block| block.items.iter().enumerate())
+            {
                 if let Some(item) = item {
                     (self.base + index as u64 * BLOCK_ITEMS + offset as u64).hash(state);
                     item.hash(state);
@@ -215,7 +237,12 @@ impl<T: Hash> Hash for Blocks<T> {
 
 impl<T: Clone + Record> Record for Blocks<T> {
     fn encode(&self, to: &mut Encoder) {
-        let Self { blocks: _, base: _, tail, live } = self;
+        let Self {
+            blocks: _,
+            base: _,
+            tail,
+            live,
+        } = self;
         tail.encode(to);
         live.encode(to);
         for (position, item) in self.iter() {

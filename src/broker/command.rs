@@ -26,7 +26,13 @@ pub struct Batch {
     /// What is to be done, in this order. At most [`super::limits::BATCH_COMMANDS_MAX`].
     pub commands: Vec<Command>,
 }
-record!(Batch { shard, index, time, origin, commands });
+record!(Batch {
+    shard,
+    index,
+    time,
+    origin,
+    commands
+});
 
 /// Who proposed a batch, numbered so that loss, doubling and reordering on the way do no harm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -174,7 +180,13 @@ pub struct ConnectionRecord {
     /// How much the member can hold for it at once: octets.
     pub headroom_bytes: u64,
 }
-record!(ConnectionRecord { peer, user, client_properties, headroom_messages, headroom_bytes });
+record!(ConnectionRecord {
+    peer,
+    user,
+    client_properties,
+    headroom_messages,
+    headroom_bytes
+});
 
 /// What a session asks. Frequent ones are flat, rare ones are boxed commands of the wire.
 #[derive(Clone, Debug, PartialEq)]
@@ -320,7 +332,12 @@ pub struct Refusal {
     /// What was wrong.
     pub text: String,
 }
-record!(Refusal { code, class, command, text });
+record!(Refusal {
+    code,
+    class,
+    command,
+    text
+});
 
 /// Commands of the wire are encoded as on the wire.
 macro_rules! record_wire_commands {

@@ -31,7 +31,12 @@ pub struct Connection {
     /// How many octets more its member can take.
     pub headroom_bytes: i64,
 }
-record!(Connection { record, channels, headroom_messages, headroom_bytes });
+record!(Connection {
+    record,
+    channels,
+    headroom_messages,
+    headroom_bytes
+});
 
 /// What was last taken from a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -72,7 +77,10 @@ pub struct Counters {
     /// Commands applied.
     pub commands: u64,
 }
-record!(Counters { discards_no_route, commands });
+record!(Counters {
+    discards_no_route,
+    commands
+});
 
 /// Buffers of one `apply`, empty between two: not state.
 #[derive(Clone, Debug, Default)]
@@ -194,19 +202,29 @@ impl Core {
     /// The batch of `member`'s epoch `epoch` that was taken last: from the next one on a proposer
     /// sends again.
     pub fn last_seq(&self, member: MemberId, epoch: u64) -> u64 {
-        self.origins.get(&member).filter(|o| o.epoch == epoch).map_or(0, |o| o.seq)
+        self.origins
+            .get(&member)
+            .filter(|o| o.epoch == epoch)
+            .map_or(0, |o| o.seq)
     }
 
     /// What the core wants of its sequencer.
     pub fn wants(&self) -> Wants {
-        Wants { work: !self.work.is_empty(), deadline: self.purge_due }
+        Wants {
+            work: !self.work.is_empty(),
+            deadline: self.purge_due,
+        }
     }
 
     /// Changes the state by one entry. `batch.index` is one more than the last, `batch.time` not
     /// before the last: the group sees to both. The commands are taken out of the batch, so that
     /// its buffer can be used again; what is to be told comes out in `out`, behind what is there.
     pub fn apply(&mut self, batch: &mut Batch, out: &mut Out) -> Applied {
-        assert_eq!(batch.index, self.index + 1, "the group gives entries one by one");
+        assert_eq!(
+            batch.index,
+            self.index + 1,
+            "the group gives entries one by one"
+        );
         assert!(batch.time >= self.time, "group time never goes back");
         self.index = batch.index;
         self.time = batch.time;
@@ -222,7 +240,11 @@ impl Core {
             Origin::Port { .. } | Origin::Sequencer => MemberId::default(),
         };
         for (n, command) in batch.commands.drain(..).enumerate() {
-            self.scratch.handle = BodyHandle { shard: self.shard, index: self.index, n: n as u32 };
+            self.scratch.handle = BodyHandle {
+                shard: self.shard,
+                index: self.index,
+                n: n as u32,
+            };
             self.counters.commands += 1;
             self.apply_command(member, command, out);
         }
@@ -242,7 +264,11 @@ impl Core {
                 if epoch > state.epoch {
                     // The member has started anew: what its former self held is gone.
                     self.end_member(id, out);
-                    let fresh = OriginState { epoch, seq: 0, closed: state.closed };
+                    let fresh = OriginState {
+                        epoch,
+                        seq: 0,
+                        closed: state.closed,
+                    };
                     self.origins.insert(id, fresh);
                 }
                 let state = self.origins.entry(id).or_default();
@@ -254,7 +280,12 @@ impl Core {
     fn apply_command(&mut self, member: MemberId, command: Command, out: &mut Out) {
         let key = |number| ConnectionKey { member, number };
         match command {
-            Command::Session { at, id, sync, request } => {
+            Command::Session {
+                at,
+                id,
+                sync,
+                request,
+            } => {
                 let connection = key(at.connection);
                 if let Some(session) = self.attached(connection, at.channel) {
                     self.session_command(session, id, sync, request, out);
@@ -270,12 +301,21 @@ impl Core {
                     self.known_completed(session, &commands);
                 }
             }
-            Command::SessionFlush { at, expected, confirmed, completed } => {
+            Command::SessionFlush {
+                at,
+                expected,
+                confirmed,
+                completed,
+            } => {
                 if let Some(session) = self.attached(key(at.connection), at.channel) {
                     self.session_flush(session, (expected, confirmed, completed), out);
                 }
             }
-            Command::Headroom { connection, messages, bytes } => {
+            Command::Headroom {
+                connection,
+                messages,
+                bytes,
+            } => {
                 self.headroom(key(connection), messages, bytes, out);
             }
             Command::ConnectionOpen { connection, record } => {
@@ -323,7 +363,11 @@ impl Core {
     }
 
     /// The session attached at a channel.
-    pub(super) fn attached(&mut self, connection: ConnectionKey, channel: u16) -> Option<SessionId> {
+    pub(super) fn attached(
+        &mut self,
+        connection: ConnectionKey,
+        channel: u16,
+    ) -> Option<SessionId> {
         if let Some((last, at, session)) = self.scratch.last
             && (last, at) == (connection, channel)
         {
@@ -354,7 +398,9 @@ fn purge_due(now: GroupTime, options: &Options) -> GroupTime {
 fn take_next(last: &mut u64, seq: u64) -> Applied {
     match seq.cmp(&(*last + 1)) {
         std::cmp::Ordering::Less => Applied::Seen,
-        std::cmp::Ordering::Greater => Applied::Gap { expected: *last + 1 },
+        std::cmp::Ordering::Greater => Applied::Gap {
+            expected: *last + 1,
+        },
         std::cmp::Ordering::Equal => {
             *last = seq;
             Applied::Done

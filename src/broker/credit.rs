@@ -57,11 +57,21 @@ pub struct Credit {
     /// Counts the stops. A delivery of before a stop gives no credit back after it.
     pub era: u32,
 }
-record!(Credit { is_window, messages, bytes, era });
+record!(Credit {
+    is_window,
+    messages,
+    bytes,
+    era
+});
 
 impl Default for Credit {
     fn default() -> Self {
-        Credit { is_window: true, messages: Amount(0), bytes: Amount(0), era: 0 }
+        Credit {
+            is_window: true,
+            messages: Amount(0),
+            bytes: Amount(0),
+            era: 0,
+        }
     }
 }
 

@@ -116,7 +116,11 @@ pub struct Tag {
     /// As subscribed.
     pub acquire_mode: AcquireMode,
 }
-super::encoding::record!(Tag { destination, accept_mode, acquire_mode });
+super::encoding::record!(Tag {
+    destination,
+    accept_mode,
+    acquire_mode
+});
 
 /// The caller's buffer for what comes out of `apply`; it is emptied and reused by the caller.
 #[derive(Debug, Default)]

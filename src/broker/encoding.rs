@@ -75,12 +75,19 @@ pub struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     /// Reads from the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Decoder { bytes, offset: 0, messages: BTreeMap::new() }
+        Decoder {
+            bytes,
+            offset: 0,
+            messages: BTreeMap::new(),
+        }
     }
 
     /// The next `count` octets.
     pub fn raw(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], EncodingError> {
-        let end = self.offset.checked_add(count).filter(|end| *end <= self.bytes.len());
+        let end = self
+            .offset
+            .checked_add(count)
+            .filter(|end| *end <= self.bytes.len());
         let end = end.ok_or(self.error(what))?;
         let slice = &self.bytes[self.offset..end];
         self.offset = end;
@@ -100,7 +107,10 @@ impl<'a> Decoder<'a> {
 
     /// The error that `what` cannot be read here.
     pub fn error(&self, what: &'static str) -> EncodingError {
-        EncodingError { what, offset: self.offset }
+        EncodingError {
+            what,
+            offset: self.offset,
+        }
     }
 
     /// How many items can be left at most: each takes one octet at least.
@@ -177,7 +187,11 @@ impl<T: Record> Record for Option<T> {
         }
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
-        Ok(if bool::decode(from)? { Some(T::decode(from)?) } else { None })
+        Ok(if bool::decode(from)? {
+            Some(T::decode(from)?)
+        } else {
+            None
+        })
     }
 }
 
@@ -237,7 +251,9 @@ impl<K: Record + Ord, V: Record> Record for BTreeMap<K, V> {
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
         let count = from.count("map")?;
-        (0..count).map(|_| Ok((K::decode(from)?, V::decode(from)?))).collect()
+        (0..count)
+            .map(|_| Ok((K::decode(from)?, V::decode(from)?)))
+            .collect()
     }
 }
 
@@ -273,7 +289,7 @@ impl Record for SequenceSet {
 
 impl Record for Map {
     fn encode(&self, to: &mut Encoder) {
-        to.sized_by(|out| crate::wire::encode_map(self, out));
+        to.sized_by(|out| Map::encode(self, out));
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
         let bytes = from.sized("map")?;
@@ -314,7 +330,9 @@ macro_rules! record_newtype {
             fn decode(
                 from: &mut $crate::broker::encoding::Decoder<'_>,
             ) -> Result<Self, $crate::broker::encoding::EncodingError> {
-                Ok($type(<$inner as $crate::broker::encoding::Record>::decode(from)?))
+                Ok($type(<$inner as $crate::broker::encoding::Record>::decode(
+                    from,
+                )?))
             }
         }
     };

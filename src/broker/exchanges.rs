@@ -17,7 +17,12 @@ pub struct ExchangeCounters {
     /// Messages that matched no queue.
     pub drops: u64,
 }
-record!(ExchangeCounters { receives, bytes_received, routes, drops });
+record!(ExchangeCounters {
+    receives,
+    bytes_received,
+    routes,
+    drops
+});
 
 /// An exchange.
 #[derive(Clone, Debug, Hash)]
@@ -93,7 +98,9 @@ pub fn standard_exchanges() -> Vec<Exchange> {
         let kind = Kind::of_type(kind).expect("the table above names known types");
         let mut exchange = Exchange::new((*name).into(), kind);
         exchange.is_durable = !name.is_empty();
-        exchange.arguments.insert("qpid.replicate", Value::Str16("none".into()));
+        exchange
+            .arguments
+            .insert("qpid.replicate", Value::Str16("none".into()));
         exchange
     };
     STANDARD.iter().map(make).collect()
@@ -107,10 +114,15 @@ impl Record for Kind {
         let bindings: Vec<_> = self.bindings().collect();
         (bindings.len() as u32).encode(to);
         for binding in bindings {
-            let super::exchange::Binding { queue, key, arguments, matched } = binding;
+            let super::exchange::Binding {
+                queue,
+                key,
+                arguments,
+                matched,
+            } = binding;
             queue.encode(to);
             key.encode(to);
-            arguments.encode(to);
+            Record::encode(arguments, to);
             matched.encode(to);
         }
     }
@@ -119,9 +131,10 @@ impl Record for Kind {
         let mut kind = Kind::of_type(&name).ok_or(from.error("exchange type"))?;
         for _ in 0..u32::decode(from)? {
             let queue = QueueId::decode(from)?;
-            let (key, arguments) = (Text::decode(from)?, Map::decode(from)?);
+            let (key, arguments) = (Text::decode(from)?, <Map as Record>::decode(from)?);
             let matched = u64::decode(from)?;
-            kind.restore(queue, &key, &arguments, matched).map_err(|_| from.error("binding"))?;
+            kind.restore(queue, &key, &arguments, matched)
+                .map_err(|_| from.error("binding"))?;
         }
         Ok(kind)
     }

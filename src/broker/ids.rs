@@ -83,5 +83,8 @@ record_newtype!(SessionId(u32));
 record_newtype!(SubscriptionId(u32));
 record_newtype!(GroupTime(u64));
 super::encoding::record!(ConnectionKey { member, number });
-super::encoding::record!(ChannelKey { connection, channel });
+super::encoding::record!(ChannelKey {
+    connection,
+    channel
+});
 super::encoding::record!(QueueRef { id, incarnation });

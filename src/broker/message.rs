@@ -52,7 +52,11 @@ impl Message {
     pub fn new(header: Option<wire::header::HeaderParts>, body: Option<&[Bytes]>) -> Message {
         let has_header = header.is_some();
         let parts = header.unwrap_or_default();
-        let body_bytes: usize = body.iter().flat_map(|parts| parts.iter()).map(Bytes::len).sum();
+        let body_bytes: usize = body
+            .iter()
+            .flat_map(|parts| parts.iter())
+            .map(Bytes::len)
+            .sum();
         let mut content = Vec::with_capacity(parts.rest.len() + body_bytes);
         content.extend_from_slice(&parts.rest);
         let mut crc = crc32fast::Hasher::new();
@@ -65,7 +69,9 @@ impl Message {
             has_header,
             has_body: body.is_some(),
             header_bytes: parts.rest.len(),
-            properties: parts.message_properties.map(|range| (range.start, range.end)),
+            properties: parts
+                .message_properties
+                .map(|range| (range.start, range.end)),
             content: Bytes::from(content),
             checksum: crc.finalize(),
             size: 0,
@@ -108,12 +114,18 @@ impl Message {
 
     /// The routing key; empty when absent.
     pub fn routing_key(&self) -> &str {
-        self.delivery.as_ref().and_then(|d| d.routing_key.as_deref()).unwrap_or("")
+        self.delivery
+            .as_ref()
+            .and_then(|d| d.routing_key.as_deref())
+            .unwrap_or("")
     }
 
     /// Time to live in milliseconds, when one above 0 was given.
     pub fn ttl(&self) -> Option<u64> {
-        self.delivery.as_ref().and_then(|d| d.ttl).filter(|ttl| *ttl > 0)
+        self.delivery
+            .as_ref()
+            .and_then(|d| d.ttl)
+            .filter(|ttl| *ttl > 0)
     }
 
     /// The message properties, decoded now. None when absent; they were walked through when the
@@ -133,8 +145,19 @@ impl Message {
 impl PartialEq for Message {
     fn eq(&self, other: &Self) -> bool {
         self.delivery == other.delivery
-            && (self.has_header, self.has_body, self.properties, self.checksum, self.size)
-                == (other.has_header, other.has_body, other.properties, other.checksum, other.size)
+            && (
+                self.has_header,
+                self.has_body,
+                self.properties,
+                self.checksum,
+                self.size,
+            ) == (
+                other.has_header,
+                other.has_body,
+                other.properties,
+                other.checksum,
+                other.size,
+            )
             && self.other_header() == other.other_header()
     }
 }
@@ -145,7 +168,14 @@ impl Hash for Message {
         let mut header = Vec::new();
         wire::header::encode(&self.delivery, self.other_header(), &mut header);
         header.hash(state);
-        (self.has_header, self.has_body, self.properties, self.checksum, self.size).hash(state);
+        (
+            self.has_header,
+            self.has_body,
+            self.properties,
+            self.checksum,
+            self.size,
+        )
+            .hash(state);
     }
 }
 
@@ -195,11 +225,17 @@ pub struct Stored {
 impl Record for Stored {
     fn encode(&self, to: &mut Encoder) {
         self.handle.encode(to);
-        to.messages.entry(self.handle).or_insert_with(|| self.message.clone());
+        to.messages
+            .entry(self.handle)
+            .or_insert_with(|| self.message.clone());
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
         let handle = BodyHandle::decode(from)?;
-        let message = from.messages.get(&handle).ok_or(from.error("message handle"))?.clone();
+        let message = from
+            .messages
+            .get(&handle)
+            .ok_or(from.error("message handle"))?
+            .clone();
         Ok(Stored { handle, message })
     }
 }

@@ -11,10 +11,16 @@ pub struct Options {
     /// `queue-purge-interval`: milliseconds between two searches for expired messages; 0 is never.
     pub queue_purge_interval: u64,
 }
-record!(Options { default_queue_limit, queue_purge_interval });
+record!(Options {
+    default_queue_limit,
+    queue_purge_interval
+});
 
 impl Default for Options {
     fn default() -> Self {
-        Options { default_queue_limit: 100 * 1024 * 1024, queue_purge_interval: 600_000 }
+        Options {
+            default_queue_limit: 100 * 1024 * 1024,
+            queue_purge_interval: 600_000,
+        }
     }
 }

@@ -21,7 +21,12 @@ pub struct Entry {
     /// Whether it may have been delivered to an application before.
     pub redelivered: bool,
 }
-record!(Entry { stored, expires, state, redelivered });
+record!(Entry {
+    stored,
+    expires,
+    state,
+    redelivered
+});
 
 /// Whether a message can be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -192,8 +197,14 @@ impl Queue {
     /// Whether `count` messages of `bytes` in all would pass a limit.
     pub fn overflow_by(&self, count: u64, bytes: u64) -> Option<String> {
         let depth = self.entries.len();
-        let too_many = self.limit.count.is_some_and(|max| depth.saturating_add(count) > max);
-        let too_much = self.limit.bytes.is_some_and(|max| self.bytes.saturating_add(bytes) > max);
+        let too_many = self
+            .limit
+            .count
+            .is_some_and(|max| depth.saturating_add(count) > max);
+        let too_much = self
+            .limit
+            .bytes
+            .is_some_and(|max| self.bytes.saturating_add(bytes) > max);
         (too_many || too_much).then(|| {
             let part = |n: Option<u64>| n.map_or("unlimited".to_owned(), |n| n.to_string());
             format!(
@@ -216,7 +227,12 @@ impl Queue {
         self.counters.bytes_enqueued += bytes;
         self.expiring += u64::from(expires != GroupTime::NEVER);
         let state = EntryState::Available;
-        let position = self.entries.push(Entry { stored, expires, state, redelivered: false });
+        let position = self.entries.push(Entry {
+            stored,
+            expires,
+            state,
+            redelivered: false,
+        });
         if self.available == 0 {
             self.hint = position;
         }
@@ -241,13 +257,19 @@ impl Queue {
 
     /// Takes an acquired message back into its place. False when it is gone.
     pub fn release(&mut self, position: u64, set_redelivered: bool) -> bool {
-        let Some(entry) = self.entries.get_mut(position) else { return false };
+        let Some(entry) = self.entries.get_mut(position) else {
+            return false;
+        };
         if entry.state == EntryState::Available {
             return false;
         }
         entry.state = EntryState::Available;
         entry.redelivered |= set_redelivered;
-        self.hint = if self.available == 0 { position } else { self.hint.min(position) };
+        self.hint = if self.available == 0 {
+            position
+        } else {
+            self.hint.min(position)
+        };
         self.available += 1;
         self.counters.releases += 1;
         true
@@ -271,7 +293,8 @@ impl Queue {
             false => {
                 let acquired = |entry: &Entry| entry.state == EntryState::Acquired;
                 let all = self.entries.iter().filter(|(_, entry)| acquired(entry));
-                all.map(|(position, entry)| (position, entry.clone())).collect()
+                all.map(|(position, entry)| (position, entry.clone()))
+                    .collect()
             }
         };
         let tail = self.entries.tail();

@@ -19,11 +19,16 @@ impl<'a> Selected<'a> {
     /// The message of an entry.
     pub fn of(entry: &'a Entry) -> Selected<'a> {
         let message = &entry.stored.message;
-        Selected { message, redelivered: entry.redelivered, properties: OnceCell::new() }
+        Selected {
+            message,
+            redelivered: entry.redelivered,
+            properties: OnceCell::new(),
+        }
     }
 
     fn properties(&self) -> &MessageProperties {
-        self.properties.get_or_init(|| self.message.properties().unwrap_or_default())
+        self.properties
+            .get_or_init(|| self.message.properties().unwrap_or_default())
     }
 
     fn header(&self, key: &str) -> Option<&Value> {
@@ -31,7 +36,11 @@ impl<'a> Selected<'a> {
     }
 
     fn exchange(&self) -> &str {
-        self.message.delivery.as_ref().and_then(|d| d.exchange.as_deref()).unwrap_or("")
+        self.message
+            .delivery
+            .as_ref()
+            .and_then(|d| d.exchange.as_deref())
+            .unwrap_or("")
     }
 
     fn property(&self, name: &str) -> Scalar<'_> {
@@ -40,21 +49,31 @@ impl<'a> Selected<'a> {
             identifier::DELIVERY_MODE => {
                 let mode = delivery.map(|d| d.delivery_mode).unwrap_or_default();
                 let is_persistent = mode == DeliveryMode::PERSISTENT;
-                if is_persistent { "PERSISTENT" } else { "NON_PERSISTENT" }.into()
+                if is_persistent {
+                    "PERSISTENT"
+                } else {
+                    "NON_PERSISTENT"
+                }
+                .into()
             }
-            identifier::PRIORITY => {
-                Scalar::Exact(delivery.map_or(0, |d| i64::from(d.priority.0)))
-            }
+            identifier::PRIORITY => Scalar::Exact(delivery.map_or(0, |d| i64::from(d.priority.0))),
             identifier::REDELIVERED => Scalar::Bool(self.redelivered),
             identifier::SUBJECT => match self.exchange() {
-                "" => self.header("qpid.subject").and_then(Value::as_str).map_or(Scalar::Unknown, unless_empty),
+                "" => self
+                    .header("qpid.subject")
+                    .and_then(Value::as_str)
+                    .map_or(Scalar::Unknown, unless_empty),
                 _ => unless_empty(self.message.routing_key()),
             },
             identifier::TO => match self.exchange() {
                 "" => unless_empty(self.message.routing_key()),
                 exchange => unless_empty(exchange),
             },
-            identifier::REPLY_TO => self.properties().reply_to.as_ref().map_or(Scalar::Unknown, reply_to),
+            identifier::REPLY_TO => self
+                .properties()
+                .reply_to
+                .as_ref()
+                .map_or(Scalar::Unknown, reply_to),
             identifier::CORRELATION_ID => {
                 let id = self.properties().correlation_id.as_ref();
                 id.map(|id| String::from_utf8_lossy(id).into_owned()).into()
@@ -69,9 +88,10 @@ impl<'a> Selected<'a> {
                 Some(seconds) => Scalar::Exact(seconds.saturating_mul(1000)),
                 None => Scalar::Exact(0),
             },
-            identifier::JMS_TYPE => {
-                self.header("jms-type").and_then(Value::as_str).map_or(Scalar::Unknown, unless_empty)
-            }
+            identifier::JMS_TYPE => self
+                .header("jms-type")
+                .and_then(Value::as_str)
+                .map_or(Scalar::Unknown, unless_empty),
             _ => Scalar::Unknown,
         }
     }
@@ -98,7 +118,11 @@ impl Environment for Selected<'_> {
 }
 
 fn unless_empty(text: &str) -> Scalar<'_> {
-    if text.is_empty() { Scalar::Unknown } else { text.into() }
+    if text.is_empty() {
+        Scalar::Unknown
+    } else {
+        text.into()
+    }
 }
 
 fn reply_to(reply_to: &ReplyTo) -> Scalar<'static> {

@@ -75,7 +75,12 @@ pub struct Incoming {
     /// Whether completions are to be told at the end of the batch.
     pub is_telling: bool,
 }
-record!(Incoming { next, completed, accepted, is_telling });
+record!(Incoming {
+    next,
+    completed,
+    accepted,
+    is_telling
+});
 
 /// Messages that an open transaction publishes, and what it accepts.
 #[derive(Clone, Debug, Hash, Default)]
@@ -87,7 +92,11 @@ pub struct Transaction {
     /// Outgoing numbers of accepted deliveries.
     pub accepts: SequenceSet,
 }
-record!(Transaction { publishes, bytes, accepts });
+record!(Transaction {
+    publishes,
+    bytes,
+    accepts
+});
 
 /// A message that a transaction publishes.
 #[derive(Clone, Debug, Hash)]
@@ -162,7 +171,11 @@ pub struct ScopedBinding {
     /// The key.
     pub key: Text,
 }
-record!(ScopedBinding { exchange, queue, key });
+record!(ScopedBinding {
+    exchange,
+    queue,
+    key
+});
 
 impl Session {
     /// A session that has just been attached.
@@ -188,7 +201,10 @@ impl Session {
 
     /// Where it is attached.
     pub fn at(&self) -> ChannelKey {
-        ChannelKey { connection: self.connection.number, channel: self.channel }
+        ChannelKey {
+            connection: self.connection.number,
+            channel: self.channel,
+        }
     }
 
     /// Takes the next outgoing command number.
@@ -209,7 +225,10 @@ impl Session {
         let base = head;
         let cut = set.clipped(first, last);
         let count = |id: &CommandId| base + u64::from(id.0.wrapping_sub(first.0));
-        cut.ranges().iter().map(|(from, to)| (count(from), count(to))).collect()
+        cut.ranges()
+            .iter()
+            .map(|(from, to)| (count(from), count(to)))
+            .collect()
     }
 
     /// Whether its client has settled too little to be sent more.

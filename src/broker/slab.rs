@@ -11,7 +11,10 @@ pub struct Slab<T> {
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Slab { items: Vec::new(), free: Vec::new() }
+        Slab {
+            items: Vec::new(),
+            free: Vec::new(),
+        }
     }
 }
 
@@ -71,7 +74,10 @@ impl<T: Record> Record for Slab<T> {
         free.encode(to);
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
-        let slab = Slab { items: Vec::<Option<T>>::decode(from)?, free: Vec::decode(from)? };
+        let slab = Slab {
+            items: Vec::<Option<T>>::decode(from)?,
+            free: Vec::decode(from)?,
+        };
         let empty = slab.items.iter().filter(|item| item.is_none()).count();
         let mut free = slab.free.clone();
         free.sort_unstable();

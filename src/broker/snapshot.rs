@@ -42,7 +42,10 @@ impl Frozen {
         self.0.encode(&mut state);
         let mut messages = Encoder::default();
         state.messages.encode(&mut messages);
-        Snapshot { state: state.bytes, messages: messages.bytes }
+        Snapshot {
+            state: state.bytes,
+            messages: messages.bytes,
+        }
     }
 }
 

@@ -56,11 +56,14 @@ pub struct Subscription {
 
 impl Record for Option<Selector> {
     fn encode(&self, to: &mut Encoder) {
-        self.as_ref().map(|selector| selector.text().to_owned()).encode(to);
+        self.as_ref()
+            .map(|selector| selector.text().to_owned())
+            .encode(to);
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
         let text = Option::<String>::decode(from)?;
-        text.map(|text| Selector::parse(&text).map_err(|_| from.error("selector"))).transpose()
+        text.map(|text| Selector::parse(&text).map_err(|_| from.error("selector")))
+            .transpose()
     }
 }
 

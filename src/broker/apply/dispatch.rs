@@ -27,7 +27,9 @@ impl Core {
     /// Delivers what can be delivered of a queue, as far as the entry's work goes.
     pub(super) fn dispatch(&mut self, id: QueueId, out: &mut Out) {
         let done = self.dispatch_acquiring(id, out) && self.dispatch_browsing(id, out);
-        let Some(queue) = self.queues.get_mut(id.0) else { return };
+        let Some(queue) = self.queues.get_mut(id.0) else {
+            return;
+        };
         if !done && !queue.is_dispatch_pending {
             queue.is_dispatch_pending = true;
             let reference = queue.reference;
@@ -38,11 +40,15 @@ impl Core {
     fn dispatch_acquiring(&mut self, id: QueueId, out: &mut Out) -> bool {
         let mut idle = 0;
         loop {
-            let Some(queue) = self.queues.get_mut(id.0) else { return true };
+            let Some(queue) = self.queues.get_mut(id.0) else {
+                return true;
+            };
             if queue.available == 0 || idle >= queue.ready.len() {
                 return true;
             }
-            let Some(front) = queue.ready.pop_front() else { return true };
+            let Some(front) = queue.ready.pop_front() else {
+                return true;
+            };
             match self.offer(id, front, out) {
                 Offer::Delivered => {
                     idle = 0;
@@ -62,9 +68,13 @@ impl Core {
     }
 
     fn dispatch_browsing(&mut self, id: QueueId, out: &mut Out) -> bool {
-        let Some(queue) = self.queues.get(id.0) else { return true };
+        let Some(queue) = self.queues.get(id.0) else {
+            return true;
+        };
         for _ in 0..queue.browsers.len() {
-            let Some(front) = self.queue_mut(id).browsers.pop_front() else { return true };
+            let Some(front) = self.queue_mut(id).browsers.pop_front() else {
+                return true;
+            };
             loop {
                 match self.offer(id, front, out) {
                     Offer::Delivered => {}
@@ -84,7 +94,9 @@ impl Core {
     }
 
     fn offer(&mut self, queue: QueueId, id: SubscriptionId, out: &mut Out) -> Offer {
-        let Some(subscription) = self.subscriptions.get_mut(id.0) else { return Offer::Left };
+        let Some(subscription) = self.subscriptions.get_mut(id.0) else {
+            return Offer::Left;
+        };
         if !subscription.credit.is_some() {
             subscription.is_ready = false;
             return Offer::Left;
@@ -114,8 +126,12 @@ impl Core {
     fn next_for(&mut self, queue: QueueId, id: SubscriptionId) -> Result<Option<u64>, ()> {
         let now = self.time;
         loop {
-            let Some(subscription) = self.subscriptions.get_mut(id.0) else { return Ok(None) };
-            let Some(queue) = self.queues.get_mut(queue.0) else { return Ok(None) };
+            let Some(subscription) = self.subscriptions.get_mut(id.0) else {
+                return Ok(None);
+            };
+            let Some(queue) = self.queues.get_mut(queue.0) else {
+                return Ok(None);
+            };
             let follows_hint = subscription.is_acquiring && subscription.selector.is_none();
             let from = match (follows_hint, subscription.is_acquiring) {
                 (true, _) => queue.hint,
@@ -137,7 +153,9 @@ impl Core {
                 Ok(None) => return Ok(None),
                 Err(_) => return Err(()),
             };
-            let Some(entry) = queue.entries.get(position) else { continue };
+            let Some(entry) = queue.entries.get(position) else {
+                continue;
+            };
             if entry.expires <= now {
                 queue.dequeue(position);
                 queue.counters.discards_ttl += 1;
@@ -164,7 +182,10 @@ impl Core {
         let now = self.time;
         let queue = self.queues.get_mut(queue_id.0).expect("the queue offers");
         let subscription = self.subscriptions.get_mut(id.0).expect("it was offered to");
-        let session = self.sessions.get_mut(subscription.session.0).expect("it subscribes");
+        let session = self
+            .sessions
+            .get_mut(subscription.session.0)
+            .expect("it subscribes");
         let entry = queue.entries.get(position).expect("it was found there");
         let bytes = entry.stored.message.size();
         if !subscription.credit.allows(bytes) {
@@ -209,27 +230,43 @@ impl Core {
             connection.headroom_messages -= 1;
             connection.headroom_bytes -= i64::try_from(bytes).unwrap_or(i64::MAX);
         }
-        let delivery = Delivery { channel, id, subscription, message, redelivered, ttl, sync };
+        let delivery = Delivery {
+            channel,
+            id,
+            subscription,
+            message,
+            redelivered,
+            ttl,
+            sync,
+        };
         out.effects.push((key, Effect::Deliver(delivery)));
         Offer::Delivered
     }
 
     /// Puts a subscription that has credit into its queue's ring.
     pub(super) fn wake(&mut self, id: SubscriptionId) {
-        let Some(subscription) = self.subscriptions.get_mut(id.0) else { return };
+        let Some(subscription) = self.subscriptions.get_mut(id.0) else {
+            return;
+        };
         if subscription.is_ready || subscription.is_starved || !subscription.credit.is_some() {
             return;
         }
         subscription.is_ready = true;
         let (queue, is_acquiring) = (subscription.queue, subscription.is_acquiring);
         let queue = self.queue_mut(queue);
-        let ring = if is_acquiring { &mut queue.ready } else { &mut queue.browsers };
+        let ring = if is_acquiring {
+            &mut queue.ready
+        } else {
+            &mut queue.browsers
+        };
         ring.push_back(id);
     }
 
     /// Wakes the subscriptions of a session that waited, and delivers to them.
     pub(super) fn wake_starved(&mut self, id: SessionId, out: &mut Out) {
-        let Some(session) = self.sessions.get_mut(id.0) else { return };
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
         let starved = std::mem::take(&mut session.starved);
         let mut queues = std::collections::BTreeSet::new();
         for subscription in starved {
@@ -253,16 +290,22 @@ impl Core {
         bytes: u64,
         out: &mut Out,
     ) {
-        let Some(connection) = self.connections.get_mut(&key) else { return };
+        let Some(connection) = self.connections.get_mut(&key) else {
+            return;
+        };
         let (limit_messages, limit_bytes) = (
             i64::from(connection.record.headroom_messages),
             i64::try_from(connection.record.headroom_bytes).unwrap_or(i64::MAX),
         );
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        let more_messages = connection.headroom_messages.saturating_add(i64::from(messages));
+        let more_messages = connection
+            .headroom_messages
+            .saturating_add(i64::from(messages));
         connection.headroom_messages = more_messages.min(limit_messages);
-        connection.headroom_bytes =
-            connection.headroom_bytes.saturating_add(bytes).min(limit_bytes);
+        connection.headroom_bytes = connection
+            .headroom_bytes
+            .saturating_add(bytes)
+            .min(limit_bytes);
         for session in connection.channels.values().copied().collect::<Vec<_>>() {
             if !self.session(session).starved.is_empty() {
                 self.wake_starved(session, out);

@@ -26,7 +26,9 @@ impl Core {
         };
         let is_reserved = name.starts_with("amq.") || name.starts_with("qpid.");
         if is_reserved && !declare.passive {
-            let text = format_args!("Exchange names beginning with \"amq.\" or \"qpid.\" are reserved. (exchange=\"{name}\")");
+            let text = format_args!(
+                "Exchange names beginning with \"amq.\" or \"qpid.\" are reserved. (exchange=\"{name}\")"
+            );
             return Err(refuse(ErrorCode::NOT_ALLOWED, text));
         }
         if let Some(found) = self.exchange_names.get(name).copied() {
@@ -67,7 +69,8 @@ impl Core {
         let kind = exchange.kind.type_name();
         let asked = &declare.r#type;
         if *asked != kind && !(declare.passive && asked.is_empty()) {
-            let text = format_args!("Exchange {name} declared to be of type {kind}, requested {asked}");
+            let text =
+                format_args!("Exchange {name} declared to be of type {kind}, requested {asked}");
             return Err(refuse(ErrorCode::NOT_ALLOWED, text));
         }
         if alternate.is_some() && alternate != exchange.alternate {
@@ -98,7 +101,9 @@ impl Core {
     }
 
     fn remove_exchange(&mut self, id: ExchangeId) {
-        let Some(exchange) = self.exchanges.remove(id.0) else { return };
+        let Some(exchange) = self.exchanges.remove(id.0) else {
+            return;
+        };
         self.exchange_names.remove(&exchange.name);
         for binding in exchange.kind.bindings() {
             self.queue_mut(binding.queue).bound_to.remove(&id);
@@ -109,7 +114,9 @@ impl Core {
         // The slot may be used again; no session may unbind there what it did not bind.
         let sessions: Vec<u32> = self.sessions.iter().map(|(slot, _)| slot).collect();
         for slot in sessions {
-            self.session_mut(SessionId(slot)).scoped_bindings.retain(|b| b.exchange != id);
+            self.session_mut(SessionId(slot))
+                .scoped_bindings
+                .retain(|b| b.exchange != id);
         }
     }
 
@@ -131,7 +138,11 @@ impl Core {
     ) -> Result<(), Refusal> {
         let name = query.name.as_deref().unwrap_or("");
         let mut result = ExchangeQueryResult::default();
-        match self.exchange_names.get(name).and_then(|found| self.exchanges.get(found.0)) {
+        match self
+            .exchange_names
+            .get(name)
+            .and_then(|found| self.exchanges.get(found.0))
+        {
             None => result.not_found = true,
             Some(exchange) => {
                 result.r#type = Some(exchange.kind.type_name().into());
@@ -190,7 +201,11 @@ impl Core {
             queue.reference
         };
         if arguments.get("x-scope").and_then(Value::as_str) == Some("session") {
-            let binding = ScopedBinding { exchange: exchange_id, queue: reference, key };
+            let binding = ScopedBinding {
+                exchange: exchange_id,
+                queue: reference,
+                key,
+            };
             self.session_mut(id).scoped_bindings.push(binding);
         }
         Ok(())
@@ -209,7 +224,9 @@ impl Core {
 
     /// Takes one binding away; an auto-delete exchange goes with its last.
     pub(super) fn unbind_queue_key(&mut self, exchange: ExchangeId, queue: QueueId, key: &str) {
-        let Some(found) = self.exchanges.get_mut(exchange.0) else { return };
+        let Some(found) = self.exchanges.get_mut(exchange.0) else {
+            return;
+        };
         if !found.kind.unbind(queue, key) {
             return;
         }
@@ -234,7 +251,10 @@ impl Core {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         let name = bound.exchange.as_deref().unwrap_or("");
-        let exchange = self.exchange_names.get(name).and_then(|found| self.exchanges.get(found.0));
+        let exchange = self
+            .exchange_names
+            .get(name)
+            .and_then(|found| self.exchanges.get(found.0));
         let queue = self.queue_names.get(&bound.queue).copied();
         let result = bound_result(exchange.map(|e| (&e.kind, e.is_default())), queue, bound);
         self.answer(id, command, Struct32::of(&result), out);

@@ -44,7 +44,10 @@ impl Core {
             acquire_mode: subscribe.acquire_mode,
         };
         let subscription = Subscription {
-            reference: SubscriptionRef { id: SubscriptionId(0), incarnation },
+            reference: SubscriptionRef {
+                id: SubscriptionId(0),
+                incarnation,
+            },
             session: id,
             queue: queue_id,
             tag: Arc::new(tag),
@@ -73,7 +76,9 @@ impl Core {
         if subscribe.exclusive {
             queue.exclusive_subscription = Some(slot);
         }
-        self.session_mut(id).subscriptions.insert(subscribe.destination, slot);
+        self.session_mut(id)
+            .subscriptions
+            .insert(subscribe.destination, slot);
         Ok(())
     }
 
@@ -108,7 +113,9 @@ impl Core {
             return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
         }
         let is_acquirer = |id: &&SubscriptionId| {
-            self.subscriptions.get(id.0).is_some_and(|other| other.is_acquiring)
+            self.subscriptions
+                .get(id.0)
+                .is_some_and(|other| other.is_acquiring)
         };
         if subscribe.exclusive && queue.subscriptions.iter().any(|other| is_acquirer(&other)) {
             let text = format_args!("Queue {} already has consumers.", queue.name);
@@ -154,7 +161,9 @@ impl Core {
 
     fn credit_of(&mut self, id: SubscriptionId) -> &mut Credit {
         let subscription = self.subscriptions.get_mut(id.0);
-        &mut subscription.expect("the session's table names live ones").credit
+        &mut subscription
+            .expect("the session's table names live ones")
+            .credit
     }
 
     /// `message.cancel`. What was delivered can still be settled.
@@ -252,7 +261,10 @@ impl Core {
         for (first, last) in self.session(id).unsettled_ranges(set) {
             let mut next = first;
             while let Some(session) = self.sessions.get(id.0) {
-                match session.unsettled.find(next, &mut u32::MAX.clone(), |_| true) {
+                match session
+                    .unsettled
+                    .find(next, &mut u32::MAX.clone(), |_| true)
+                {
                     Ok(Some(count)) if count <= last => {
                         next = count + 1;
                         each(self, count);
@@ -284,7 +296,11 @@ impl Core {
 
     /// Wakes subscriptions that waited for the session to settle.
     fn after_settling(&mut self, id: SessionId, out: &mut Out) {
-        if self.sessions.get(id.0).is_some_and(|s| !s.starved.is_empty() && !s.is_choked()) {
+        if self
+            .sessions
+            .get(id.0)
+            .is_some_and(|s| !s.starved.is_empty() && !s.is_choked())
+        {
             self.wake_starved(id, out);
         }
     }
@@ -328,7 +344,11 @@ impl Core {
                 transaction.accepts.insert(CommandId(count as u32));
             }
         });
-        let ranges = self.session(id).transaction.as_ref().map_or(0, |t| t.accepts.ranges().len());
+        let ranges = self
+            .session(id)
+            .transaction
+            .as_ref()
+            .map_or(0, |t| t.accepts.ranges().len());
         if ranges > limits::TRANSACTION_OPERATIONS_MAX {
             let text = "the open transaction accepts more than a broker can hold";
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
@@ -348,7 +368,12 @@ impl Core {
         let mut queues = BTreeSet::new();
         self.for_each_unsettled(id, transfers, |core, count| {
             let in_transaction = |u: &Unsettled| u.is_in_transaction;
-            if core.session(id).unsettled.get(count).is_some_and(in_transaction) {
+            if core
+                .session(id)
+                .unsettled
+                .get(count)
+                .is_some_and(in_transaction)
+            {
                 return;
             }
             if let Some(settled) = core.settle(id, count)
@@ -365,7 +390,9 @@ impl Core {
 
     /// Makes an acquired message available again, in its place.
     pub(super) fn put_back(&mut self, settled: &Unsettled, set_redelivered: bool) -> bool {
-        let Some(queue) = self.live_queue(settled.queue) else { return false };
+        let Some(queue) = self.live_queue(settled.queue) else {
+            return false;
+        };
         if !queue.release(settled.position, set_redelivered) {
             return false;
         }
@@ -387,10 +414,16 @@ impl Core {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         self.for_each_unsettled(id, transfers, |core, count| {
-            let Some(settled) = core.settle(id, count) else { return };
-            let Some(queue) = core.live_queue(settled.queue) else { return };
+            let Some(settled) = core.settle(id, count) else {
+                return;
+            };
+            let Some(queue) = core.live_queue(settled.queue) else {
+                return;
+            };
             let alternate = queue.alternate;
-            let Some(entry) = queue.dequeue(settled.position) else { return };
+            let Some(entry) = queue.dequeue(settled.position) else {
+                return;
+            };
             match alternate {
                 Some(_) => queue.counters.reroutes += 1,
                 None => queue.counters.discards_subscriber += 1,
@@ -414,8 +447,12 @@ impl Core {
     ) -> Result<(), Refusal> {
         let mut acquired = SequenceSet::new();
         self.for_each_unsettled(id, transfers, |core, count| {
-            let Some(unsettled) = core.session(id).unsettled.get(count).cloned() else { return };
-            let Some(queue) = core.live_queue(unsettled.queue) else { return };
+            let Some(unsettled) = core.session(id).unsettled.get(count).cloned() else {
+                return;
+            };
+            let Some(queue) = core.live_queue(unsettled.queue) else {
+                return;
+            };
             if unsettled.is_acquired || queue.acquire(unsettled.position).is_none() {
                 return;
             }
@@ -426,7 +463,9 @@ impl Core {
                 u.is_acquired = true;
             }
         });
-        let value = Struct32::of(&MessageAcquired { transfers: acquired });
+        let value = Struct32::of(&MessageAcquired {
+            transfers: acquired,
+        });
         self.answer(id, command, value, out);
         Ok(())
     }
@@ -449,11 +488,17 @@ impl Core {
         }
         let newest = CommandId((session.outgoing_next - 1) as u32);
         let oldest = CommandId(newest.0.wrapping_sub(i32::MAX as u32 / 2));
-        session.outgoing_completed.union(&fresh.clipped(oldest, newest));
+        session
+            .outgoing_completed
+            .union(&fresh.clipped(oldest, newest));
         let mut queues = BTreeSet::new();
         self.for_each_unsettled(id, &fresh, |core, count| {
-            let Some(session) = core.sessions.get_mut(id.0) else { return };
-            let Some(unsettled) = Self::unsettled_mut(session, count) else { return };
+            let Some(session) = core.sessions.get_mut(id.0) else {
+                return;
+            };
+            let Some(unsettled) = Self::unsettled_mut(session, count) else {
+                return;
+            };
             if !std::mem::take(&mut unsettled.awaits_completion) {
                 return;
             }
@@ -465,7 +510,9 @@ impl Core {
             if let Some(subscription) =
                 subscription.filter(|found| found.reference == completed.subscription)
             {
-                subscription.credit.give_back(completed.bytes, completed.era);
+                subscription
+                    .credit
+                    .give_back(completed.bytes, completed.era);
                 queues.insert(subscription.queue);
                 core.wake(completed.subscription.id);
             }
@@ -479,7 +526,9 @@ impl Core {
 
     /// Completions before the first open delivery can no longer matter.
     fn forget_completions(&mut self, id: SessionId) {
-        let Some(session) = self.sessions.get_mut(id.0) else { return };
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
         let head = session.unsettled.head();
         if session.unsettled.is_empty() {
             session.outgoing_completed.clear();

@@ -1,7 +1,7 @@
 //! What each command does to the core.
 
-mod exchange;
 mod dispatch;
+mod exchange;
 mod message;
 mod publish;
 mod queue;
@@ -11,10 +11,10 @@ mod work;
 
 use super::command::Refusal;
 use super::core::Core;
+use super::exchanges::Exchange;
+use super::ids::{ExchangeId, QueueId, QueueRef, SessionId};
 use super::queue::Queue;
 use super::session::Session;
-use super::ids::{ExchangeId, QueueId, QueueRef, SessionId};
-use super::exchanges::Exchange;
 use crate::wire::ErrorCode;
 
 /// A refusal whose class and command are filled in where the command is known. The text begins
@@ -35,38 +35,60 @@ fn refuse(code: ErrorCode, text: impl std::fmt::Display) -> Refusal {
         ErrorCode::INVALID_ARGUMENT => "invalid-argument",
         _ => "internal-error",
     };
-    Refusal { code, class: 0, command: 0, text: format!("{name}: {text}") }
+    Refusal {
+        code,
+        class: 0,
+        command: 0,
+        text: format!("{name}: {text}"),
+    }
 }
 
 impl Core {
     pub(super) fn session(&self, id: SessionId) -> &Session {
-        self.sessions.get(id.0).expect("a session's id is dropped with it")
+        self.sessions
+            .get(id.0)
+            .expect("a session's id is dropped with it")
     }
 
     pub(super) fn session_mut(&mut self, id: SessionId) -> &mut Session {
-        self.sessions.get_mut(id.0).expect("a session's id is dropped with it")
+        self.sessions
+            .get_mut(id.0)
+            .expect("a session's id is dropped with it")
     }
 
     pub(super) fn queue(&self, id: QueueId) -> &Queue {
-        self.queues.get(id.0).expect("bindings and subscriptions go with their queue")
+        self.queues
+            .get(id.0)
+            .expect("bindings and subscriptions go with their queue")
     }
 
     pub(super) fn queue_mut(&mut self, id: QueueId) -> &mut Queue {
-        self.queues.get_mut(id.0).expect("bindings and subscriptions go with their queue")
+        self.queues
+            .get_mut(id.0)
+            .expect("bindings and subscriptions go with their queue")
     }
 
     /// A queue that may have been deleted meanwhile.
     pub(super) fn live_queue(&mut self, queue: QueueRef) -> Option<&mut Queue> {
-        self.queues.get_mut(queue.id.0).filter(|found| found.reference == queue)
+        self.queues
+            .get_mut(queue.id.0)
+            .filter(|found| found.reference == queue)
     }
 
     pub(super) fn exchange_mut(&mut self, id: ExchangeId) -> &mut Exchange {
-        self.exchanges.get_mut(id.0).expect("an exchange in use as alternate is not deleted")
+        self.exchanges
+            .get_mut(id.0)
+            .expect("an exchange in use as alternate is not deleted")
     }
 
     fn queue_named(&self, name: &str) -> Result<QueueId, Refusal> {
         let found = self.queue_names.get(name).copied();
-        found.ok_or_else(|| refuse(ErrorCode::NOT_FOUND, format_args!("Queue not found: {name}")))
+        found.ok_or_else(|| {
+            refuse(
+                ErrorCode::NOT_FOUND,
+                format_args!("Queue not found: {name}"),
+            )
+        })
     }
 
     fn exchange_named(&self, name: &str) -> Result<ExchangeId, Refusal> {

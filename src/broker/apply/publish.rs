@@ -25,7 +25,10 @@ impl Core {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         let exchange = self.exchange_named(destination)?;
-        let stored = Stored { handle: self.scratch.handle, message };
+        let stored = Stored {
+            handle: self.scratch.handle,
+            message,
+        };
         let mut matched = std::mem::take(&mut self.scratch.matched);
         self.route(exchange, &stored.message, &mut matched);
         let routed = if self.session(id).transaction.is_some() {
@@ -53,7 +56,10 @@ impl Core {
         stored: Stored,
         matched: &[QueueId],
     ) -> Result<(), Refusal> {
-        let queues = matched.iter().map(|queue| self.queue(*queue).reference).collect();
+        let queues = matched
+            .iter()
+            .map(|queue| self.queue(*queue).reference)
+            .collect();
         let transaction = self.session_mut(id).transaction.get_or_insert_default();
         transaction.bytes = transaction.bytes.saturating_add(stored.message.size());
         if transaction.bytes > limits::TRANSACTION_BYTES_MAX
@@ -62,7 +68,9 @@ impl Core {
             let text = "the open transaction publishes more than a broker can hold";
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
-        transaction.publishes.push(TransactionPublish { stored, queues });
+        transaction
+            .publishes
+            .push(TransactionPublish { stored, queues });
         Ok(())
     }
 
@@ -94,7 +102,9 @@ impl Core {
         if exchange.is_default() {
             matched.extend(by_name);
         } else {
-            exchange.kind.route(key, &mut || message.application_headers(), matched);
+            exchange
+                .kind
+                .route(key, &mut || message.application_headers(), matched);
         }
         exchange.counters.receives += 1;
         exchange.counters.bytes_received += message.size();
@@ -104,7 +114,9 @@ impl Core {
 
     /// When a message that comes in now runs out.
     fn expiry(&self, message: &Message) -> GroupTime {
-        message.ttl().map_or(GroupTime::NEVER, |ttl| self.time.plus(ttl))
+        message
+            .ttl()
+            .map_or(GroupTime::NEVER, |ttl| self.time.plus(ttl))
     }
 
     /// Enqueues to every queue. All are tried, even when one is full; the first refusal is given

@@ -50,7 +50,10 @@ impl Core {
         let arguments = declare.arguments.clone().unwrap_or_default();
         let limit = arguments::depth_limit(&arguments, self.options.default_queue_limit)
             .map_err(|text| refuse(ErrorCode::INVALID_ARGUMENT, text))?;
-        let reference = QueueRef { id: QueueId(0), incarnation: self.incarnation() };
+        let reference = QueueRef {
+            id: QueueId(0),
+            incarnation: self.incarnation(),
+        };
         let mut queue = Queue::new(declare.queue.clone(), reference);
         queue.is_durable = declare.durable;
         queue.is_auto_delete = declare.auto_delete;
@@ -91,7 +94,10 @@ impl Core {
         let queue_id = self.queue_named(&delete.queue)?;
         let queue = self.queue(queue_id);
         if queue.is_locked_for(Some(id)) {
-            let text = format_args!("Cannot delete queue {}; it is exclusive to another session", queue.name);
+            let text = format_args!(
+                "Cannot delete queue {}; it is exclusive to another session",
+                queue.name
+            );
             return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
         }
         if delete.if_empty && !queue.entries.is_empty() {
@@ -116,7 +122,9 @@ impl Core {
     /// Takes a queue out of the world: its bindings go, sessions subscribed to it fail, and all its
     /// messages, acquired ones too, go to its alternate exchange.
     pub(super) fn remove_queue(&mut self, id: QueueId, out: &mut Out) {
-        let Some(queue) = self.queues.remove(id.0) else { return };
+        let Some(queue) = self.queues.remove(id.0) else {
+            return;
+        };
         self.queue_names.remove(&queue.name);
         for exchange in &queue.bound_to {
             self.unbind_queue_everywhere(*exchange, id);
@@ -124,11 +132,16 @@ impl Core {
         if let Some(owner) = queue.owner.and_then(|owner| self.sessions.get_mut(owner.0)) {
             owner.owned.remove(&id);
         }
-        let remains = Remains { entries: queue.entries, alternate: queue.alternate };
+        let remains = Remains {
+            entries: queue.entries,
+            alternate: queue.alternate,
+        };
         self.work.push_back(Work::Reroute(Box::new(remains)));
         let mut sessions = Vec::new();
         for subscription in queue.subscriptions {
-            let Some(removed) = self.subscriptions.remove(subscription.0) else { continue };
+            let Some(removed) = self.subscriptions.remove(subscription.0) else {
+                continue;
+            };
             if let Some(session) = self.sessions.get_mut(removed.session.0) {
                 session.subscriptions.remove(&removed.tag.destination);
                 session.starved.retain(|other| *other != subscription);
@@ -143,18 +156,17 @@ impl Core {
     }
 
     /// `queue.purge`: messages that nobody has acquired.
-    pub(super) fn queue_purge(
-        &mut self,
-        purge: &QueuePurge,
-        out: &mut Out,
-    ) -> Result<(), Refusal> {
+    pub(super) fn queue_purge(&mut self, purge: &QueuePurge, out: &mut Out) -> Result<(), Refusal> {
         if purge.queue.is_empty() {
             return Err(refuse(ErrorCode::ILLEGAL_ARGUMENT, "No queue name given."));
         }
         let queue = self.queue_named(&purge.queue)?;
         let entries = self.queue_mut(queue).purge();
         // Freeing a million messages takes longer than marking them gone.
-        self.work.push_back(Work::Reroute(Box::new(Remains { entries, alternate: None })));
+        self.work.push_back(Work::Reroute(Box::new(Remains {
+            entries,
+            alternate: None,
+        })));
         self.run_work(out);
         Ok(())
     }

@@ -27,7 +27,9 @@ impl Core {
     }
 
     pub(in crate::broker) fn connection_end(&mut self, key: ConnectionKey, out: &mut Out) {
-        let Some(connection) = self.connections.get(&key) else { return };
+        let Some(connection) = self.connections.get(&key) else {
+            return;
+        };
         for session in connection.channels.values().copied().collect::<Vec<_>>() {
             self.end_session(session, false, out);
         }
@@ -36,7 +38,10 @@ impl Core {
 
     /// Ends all connections of a member.
     pub(in crate::broker) fn end_member(&mut self, member: MemberId, out: &mut Out) {
-        let bound = |number| ConnectionKey { member, number: ConnectionNumber(number) };
+        let bound = |number| ConnectionKey {
+            member,
+            number: ConnectionNumber(number),
+        };
         let keys = self.connections.range(bound(0)..=bound(u32::MAX));
         for key in keys.map(|(key, _)| *key).collect::<Vec<_>>() {
             self.connection_end(key, out);
@@ -54,9 +59,18 @@ impl Core {
         force: bool,
         out: &mut Out,
     ) {
-        let Some(connection) = self.connections.get(&key) else { return };
-        let name = SessionName { user: connection.record.user.clone(), name: Arc::from(name) };
-        let refused = |code| Effect::Detached { channel, name: name.name.clone(), code };
+        let Some(connection) = self.connections.get(&key) else {
+            return;
+        };
+        let name = SessionName {
+            user: connection.record.user.clone(),
+            name: Arc::from(name),
+        };
+        let refused = |code| Effect::Detached {
+            channel,
+            name: name.name.clone(),
+            code,
+        };
         if let Some(there) = connection.channels.get(&channel) {
             if self.session(*there).name != name {
                 out.effects.push((key, refused(DetachCode::TRANSPORT_BUSY)));
@@ -74,8 +88,14 @@ impl Core {
             }
             self.end_session(holder, true, out);
         }
-        let attached = Effect::Attached { channel, name: name.name.clone() };
-        let id = SessionId(self.sessions.insert(Session::new(name.clone(), key, channel)));
+        let attached = Effect::Attached {
+            channel,
+            name: name.name.clone(),
+        };
+        let id = SessionId(
+            self.sessions
+                .insert(Session::new(name.clone(), key, channel)),
+        );
         self.session_names.insert(name, id);
         if let Some(connection) = self.connections.get_mut(&key) {
             connection.channels.insert(channel, id);
@@ -115,22 +135,30 @@ impl Core {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         match request {
-            Request::Transfer { destination, accept_mode, message } => {
-                self.transfer(id, command, &destination, accept_mode, message, out)
-            }
+            Request::Transfer {
+                destination,
+                accept_mode,
+                message,
+            } => self.transfer(id, command, &destination, accept_mode, message, out),
             Request::Accept { transfers } => self.accept(id, &transfers, out),
-            Request::Release { transfers, set_redelivered } => {
+            Request::Release {
+                transfers,
+                set_redelivered,
+            } => {
                 self.release(id, &transfers, set_redelivered, out);
                 Ok(())
             }
             Request::Reject { transfers } => self.reject(id, &transfers, out),
             Request::Acquire { transfers } => self.acquire(id, command, &transfers, out),
-            Request::Flow { destination, unit, value } => {
-                self.flow(id, &destination, unit, value, out)
-            }
-            Request::SetFlowMode { destination, flow_mode } => {
-                self.set_flow_mode(id, &destination, flow_mode)
-            }
+            Request::Flow {
+                destination,
+                unit,
+                value,
+            } => self.flow(id, &destination, unit, value, out),
+            Request::SetFlowMode {
+                destination,
+                flow_mode,
+            } => self.set_flow_mode(id, &destination, flow_mode),
             Request::FlushSubscription { destination } => self.flush(id, &destination, out),
             Request::Stop { destination } => self.stop(id, &destination),
             Request::Cancel { destination } => self.cancel(id, &destination, out),
@@ -159,10 +187,15 @@ impl Core {
     /// A command is done. Completions go out when the client asks, or when it has not said for long
     /// that it knows of them.
     fn complete(&mut self, id: SessionId, command: CommandId, told: bool) {
-        let Some(session) = self.sessions.get_mut(id.0) else { return };
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
         let incoming = &mut session.incoming;
         incoming.completed.insert(command);
-        let unknown = incoming.completed.first().map_or(0, |first| first.distance_to(command));
+        let unknown = incoming
+            .completed
+            .first()
+            .map_or(0, |first| first.distance_to(command));
         let many = unknown.unsigned_abs() + 1 >= limits::COMPLETED_UNKNOWN_MAX;
         let reminded = many && command.0.is_multiple_of(limits::COMPLETED_UNKNOWN_MAX);
         if told || reminded {
@@ -181,12 +214,21 @@ impl Core {
     }
 
     fn tell_session(&mut self, id: SessionId, out: &mut Out) {
-        let Some(session) = self.sessions.get_mut(id.0) else { return };
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
         let (key, channel) = (session.connection, session.channel);
         if !session.incoming.accepted.is_empty() {
             let transfers = std::mem::take(&mut session.incoming.accepted);
             let id = session.take_outgoing();
-            out.effects.push((key, Effect::Accept { channel, id, transfers }));
+            out.effects.push((
+                key,
+                Effect::Accept {
+                    channel,
+                    id,
+                    transfers,
+                },
+            ));
         }
         if std::mem::take(&mut session.incoming.is_telling) {
             let commands = session.incoming.completed.clone();
@@ -195,7 +237,14 @@ impl Core {
                 _ => 0,
             };
             let timely_reply = unknown >= limits::COMPLETED_UNKNOWN_MAX;
-            out.effects.push((key, Effect::Completed { channel, commands, timely_reply }));
+            out.effects.push((
+                key,
+                Effect::Completed {
+                    channel,
+                    commands,
+                    timely_reply,
+                },
+            ));
         }
     }
 
@@ -215,19 +264,30 @@ impl Core {
         out: &mut Out,
     ) {
         self.tell_session(id, out);
-        let Some(session) = self.sessions.get(id.0) else { return };
+        let Some(session) = self.sessions.get(id.0) else {
+            return;
+        };
         let (key, channel) = (session.connection, session.channel);
         if expected {
             let commands = SequenceSet::of(session.incoming.next);
-            out.effects.push((key, Effect::Expected { channel, commands }));
+            out.effects
+                .push((key, Effect::Expected { channel, commands }));
         }
         let commands = session.incoming.completed.clone();
         if confirmed {
             let commands = commands.clone();
-            out.effects.push((key, Effect::Confirmed { channel, commands }));
+            out.effects
+                .push((key, Effect::Confirmed { channel, commands }));
         }
         if completed {
-            out.effects.push((key, Effect::Completed { channel, commands, timely_reply: true }));
+            out.effects.push((
+                key,
+                Effect::Completed {
+                    channel,
+                    commands,
+                    timely_reply: true,
+                },
+            ));
         }
     }
 
@@ -243,7 +303,15 @@ impl Core {
         let (key, channel) = (session.connection, session.channel);
         let value = Box::new(value);
         let id = session.take_outgoing();
-        out.effects.push((key, Effect::Result { channel, id, command, value }));
+        out.effects.push((
+            key,
+            Effect::Result {
+                channel,
+                id,
+                command,
+                value,
+            },
+        ));
     }
 
     /// A command has failed, and with it the session. What was done before is told first.
@@ -255,11 +323,19 @@ impl Core {
         out: &mut Out,
     ) {
         self.tell_session(id, out);
-        let Some(session) = self.sessions.get_mut(id.0).filter(|s| !s.is_ending) else { return };
+        let Some(session) = self.sessions.get_mut(id.0).filter(|s| !s.is_ending) else {
+            return;
+        };
         let (key, channel) = (session.connection, session.channel);
         let (name, refusal) = (session.name.name.clone(), Box::new(refusal));
         let outgoing = session.take_outgoing();
-        let failed = Effect::Exception { channel, id: outgoing, command, name, refusal };
+        let failed = Effect::Exception {
+            channel,
+            id: outgoing,
+            command,
+            name,
+            refusal,
+        };
         out.effects.push((key, failed));
         self.end_session(id, false, out);
     }
@@ -268,7 +344,9 @@ impl Core {
     /// messages go back in place, flagged, as work allows; then its queues and bindings go.
     pub(in crate::broker) fn end_session(&mut self, id: SessionId, reply: bool, out: &mut Out) {
         self.tell_session(id, out);
-        let Some(session) = self.sessions.get_mut(id.0) else { return };
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
         if session.is_ending {
             return;
         }
@@ -293,7 +371,9 @@ impl Core {
 
     /// The last of an ended session, when all its messages are back.
     pub(super) fn finish_session(&mut self, id: SessionId, out: &mut Out) {
-        let Some(session) = self.sessions.remove(id.0) else { return };
+        let Some(session) = self.sessions.remove(id.0) else {
+            return;
+        };
         for binding in &session.scoped_bindings {
             if self.live_queue(binding.queue).is_some() {
                 self.unbind_queue_key(binding.exchange, binding.queue.id, &binding.key);
@@ -308,7 +388,14 @@ impl Core {
         if session.detached_reply {
             let (channel, name) = (session.channel, session.name.name);
             let code = DetachCode::NORMAL;
-            out.effects.push((session.connection, Effect::Detached { channel, name, code }));
+            out.effects.push((
+                session.connection,
+                Effect::Detached {
+                    channel,
+                    name,
+                    code,
+                },
+            ));
         }
     }
 }
@@ -347,5 +434,8 @@ fn code_of(request: &Request) -> (u8, u8) {
 /// The exception of a session whose queue was deleted under its subscription: no command is at
 /// fault, so all its numbers are 0.
 pub(super) fn queue_deleted(queue: &str) -> Refusal {
-    refuse(ErrorCode::RESOURCE_DELETED, format_args!("Queue {queue} has been deleted."))
+    refuse(
+        ErrorCode::RESOURCE_DELETED,
+        format_args!("Queue {queue} has been deleted."),
+    )
 }

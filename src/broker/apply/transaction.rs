@@ -15,7 +15,10 @@ impl Core {
         match &mut self.session_mut(id).transaction {
             // A new transaction starts at once.
             Some(transaction) => Ok(std::mem::take(transaction)),
-            None => Err(refuse(ErrorCode::COMMAND_INVALID, "Session has not been selected for use with transactions")),
+            None => Err(refuse(
+                ErrorCode::COMMAND_INVALID,
+                "Session has not been selected for use with transactions",
+            )),
         }
     }
 

@@ -19,7 +19,9 @@ impl Core {
 
     fn work_on(&mut self, out: &mut Out) {
         while self.scratch.steps > 0 {
-            let Some(work) = self.work.pop_front() else { return };
+            let Some(work) = self.work.pop_front() else {
+                return;
+            };
             let unfinished = match work {
                 Work::Dispatch(queue) => {
                     self.dispatch_again(queue, out);
