@@ -67,7 +67,7 @@ const CORE: &[&str] = &[
     "RandomState",
     "tracing",
     "println",
-    "rand::",
+    " rand::",
 ];
 
 /// Longer files are split; generated ones are as long as the protocol.
