@@ -5,4 +5,5 @@
 #![warn(missing_docs)]
 
 pub mod broker;
+pub mod cluster;
 pub mod wire;
