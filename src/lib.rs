@@ -3,3 +3,5 @@
 //! The rooms of the crate are layers; `docs/ARCHITECTURE.md` draws the map and
 //! `tests/tidy.rs` holds it.
 #![warn(missing_docs)]
+
+pub mod wire;

@@ -1,0 +1,115 @@
+//! Appending values to a buffer. Nothing here fails: what is too long for its length octets is
+//! cut, as each function says; callers that must not lose anything check before.
+
+use super::byte_ranges::ByteRanges;
+use super::limits::{RANGES_MAX, STR8_BYTES_MAX, STR16_BYTES_MAX};
+use super::packed::{Packed, Struct};
+use super::sequence_set::SequenceSet;
+
+/// The longest prefix of `text` with at most `bytes_max` octets that ends between characters.
+pub fn cut(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
+}
+
+pub(crate) fn u8(out: &mut Vec<u8>, value: u8) {
+    out.push(value);
+}
+
+pub(crate) fn u16(out: &mut Vec<u8>, value: u16) {
+    out.extend_from_slice(&value.to_be_bytes());
+}
+
+pub(crate) fn u32(out: &mut Vec<u8>, value: u32) {
+    out.extend_from_slice(&value.to_be_bytes());
+}
+
+pub(crate) fn u64(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(&value.to_be_bytes());
+}
+
+pub(crate) fn i64(out: &mut Vec<u8>, value: i64) {
+    out.extend_from_slice(&value.to_be_bytes());
+}
+
+/// Text of at most 255 octets; longer text is cut between characters.
+pub(crate) fn str8(out: &mut Vec<u8>, text: &str) {
+    vbin8(out, cut(text, STR8_BYTES_MAX).as_bytes());
+}
+
+/// Text of at most 65535 octets; longer text is cut between characters.
+pub(crate) fn str16(out: &mut Vec<u8>, text: &str) {
+    vbin16(out, cut(text, STR16_BYTES_MAX).as_bytes());
+}
+
+/// At most 255 octets; more are cut off.
+pub(crate) fn vbin8(out: &mut Vec<u8>, bytes: &[u8]) {
+    let bytes = &bytes[..bytes.len().min(STR8_BYTES_MAX)];
+    out.push(bytes.len() as u8);
+    out.extend_from_slice(bytes);
+}
+
+/// At most 65535 octets; more are cut off.
+pub(crate) fn vbin16(out: &mut Vec<u8>, bytes: &[u8]) {
+    let bytes = &bytes[..bytes.len().min(STR16_BYTES_MAX)];
+    u16(out, bytes.len() as u16);
+    out.extend_from_slice(bytes);
+}
+
+/// At most 2^32 - 1 octets; more are cut off.
+pub(crate) fn vbin32(out: &mut Vec<u8>, bytes: &[u8]) {
+    let bytes = &bytes[..bytes.len().min(u32::MAX as usize)];
+    u32(out, bytes.len() as u32);
+    out.extend_from_slice(bytes);
+}
+
+/// The packing flags of a struct with two octets of them: field 0 is bit 0 of the first octet.
+pub(crate) fn packing_flags(out: &mut Vec<u8>, flags: u16) {
+    out.extend_from_slice(&flags.to_le_bytes());
+}
+
+/// Writes what `content` appends, with its size in four octets in front.
+pub(crate) fn sized32(out: &mut Vec<u8>, content: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    u32(out, 0);
+    content(out);
+    let size = (out.len() - start - 4) as u32;
+    out[start..start + 4].copy_from_slice(&size.to_be_bytes());
+}
+
+/// A struct without a code, its size in `width` octets in front (0: no size). Such structs are
+/// small by their fields' types: the size always fits.
+pub(crate) fn sized<T: Packed>(out: &mut Vec<u8>, width: usize, item: &T) {
+    let start = out.len();
+    out.resize(start + width, 0);
+    item.encode_fields(out);
+    let size = ((out.len() - start - width) as u32).to_be_bytes();
+    out[start..start + width].copy_from_slice(&size[4 - width..]);
+}
+
+/// A struct with size and code in front.
+pub(crate) fn coded<T: Struct>(out: &mut Vec<u8>, item: &T) {
+    sized32(out, |out| {
+        u16(out, T::CODE);
+        item.encode_fields(out);
+    });
+}
+
+/// At most 4095 ranges; more are cut off.
+pub(crate) fn byte_ranges(out: &mut Vec<u8>, ranges: &ByteRanges) {
+    let ranges = &ranges.0[..ranges.0.len().min(STR16_BYTES_MAX / 16)];
+    u16(out, (ranges.len() * 16) as u16);
+    for &(lower, upper) in ranges {
+        u64(out, lower);
+        u64(out, upper);
+    }
+}
+
+/// At most [`RANGES_MAX`] ranges; more are cut off (see [`SequenceSet::split_off_excess`]).
+pub(crate) fn sequence_set(out: &mut Vec<u8>, set: &SequenceSet) {
+    let ranges = &set.ranges()[..set.ranges().len().min(RANGES_MAX)];
+    u16(out, (ranges.len() * 8) as u16);
+    for &(lower, upper) in ranges {
+        u32(out, lower.0);
+        u32(out, upper.0);
+    }
+}

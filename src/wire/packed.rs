@@ -1,0 +1,40 @@
+//! What every struct, control and command has in common: packing flags, then fields.
+
+use super::cursor::Cursor;
+use super::decode_error::DecodeError;
+use super::encode;
+
+/// Fields in the order of the description, optional ones announced by packing flags.
+pub trait Packed: Sized + Default {
+    /// The name, as `class.item`.
+    const NAME: &'static str;
+
+    /// Reads packing flags and fields.
+    fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError>;
+
+    /// Appends packing flags and fields.
+    fn encode_fields(&self, out: &mut Vec<u8>);
+}
+
+/// A struct with a code: it can stand in a header, in a `struct32` and as a command's result.
+pub trait Struct: Packed {
+    /// Class code in the high octet, struct code in the low one.
+    const CODE: u16;
+
+    /// Reads size, code and fields.
+    fn decode(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
+        cursor.coded::<Self, Self>(Self::decode_fields)
+    }
+
+    /// Appends size, code and fields.
+    fn encode(&self, out: &mut Vec<u8>) {
+        encode::coded(out, self);
+    }
+}
+
+/// A struct of the header segment: it can be read in part, and checked without building values.
+pub trait HeaderEntry: Struct {
+    /// Reads packing flags and fields, building only the fields whose bit is set in `wanted`; the
+    /// others are checked all the same (and charged to the budget) and stay at their default.
+    fn decode_selected(cursor: &mut Cursor<'_>, wanted: u16) -> Result<Self, DecodeError>;
+}
