@@ -4,4 +4,5 @@
 //! `tests/tidy.rs` holds it.
 #![warn(missing_docs)]
 
+pub mod protocol;
 pub mod wire;

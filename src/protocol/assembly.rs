@@ -13,7 +13,8 @@ use std::mem;
 
 use bytes::{Bytes, BytesMut};
 
-use crate::wire::frame::{FrameHeader, SegmentType};
+use crate::wire::SegmentType;
+use crate::wire::frame::FrameHeader;
 use crate::wire::{Command, CommandId, Cursor, DecodeError, ErrorCode, Problem};
 
 use super::event::Body;
@@ -37,7 +38,13 @@ pub(super) enum Outcome {
     More,
     Whole(Whole),
     /// This command cannot be taken; the rest of its assembly is dropped.
-    Refused { id: CommandId, code: ErrorCode, class: u8, command: u8, text: String },
+    Refused {
+        id: CommandId,
+        code: ErrorCode,
+        class: u8,
+        command: u8,
+        text: String,
+    },
 }
 
 /// The frames break the rules: the connection is closed with 501.
@@ -79,11 +86,6 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// Bytes held, as the connection's total counts them.
-    pub(super) fn held_bytes(&self) -> usize {
-        self.held_bytes
-    }
-
     /// A frame of a command segment with content to come, or in several frames: others are
     /// decoded in place. `held` is the connection's total.
     pub(super) fn take_command(
@@ -140,7 +142,10 @@ impl Assembly {
             _ => Stage::Body,
         };
         let fault = |what: &str| {
-            Err(Fault(format!("{what} ({:?} frame on channel {})", frame.segment, frame.channel)))
+            Err(Fault(format!(
+                "{what} ({:?} frame on channel {})",
+                frame.segment, frame.channel
+            )))
         };
         if self.in_segment {
             if frame.first_frame {
@@ -207,7 +212,11 @@ impl Assembly {
                 self.command = Some(command);
                 Ok(Outcome::More)
             }
-            Ok(Decoded::Unknown { class, command, text }) => Ok(Outcome::Refused {
+            Ok(Decoded::Unknown {
+                class,
+                command,
+                text,
+            }) => Ok(Outcome::Refused {
                 id: self.id,
                 code: ErrorCode::NOT_IMPLEMENTED,
                 class,
@@ -225,8 +234,15 @@ impl Assembly {
         room: Room,
         held: &mut usize,
     ) -> Result<Outcome, Fault> {
-        if let Some(command) = self.command.as_ref().filter(|command| !command.has_content()) {
-            return Err(Fault(format!("content after {}, which has none", command.name())));
+        if let Some(command) = self
+            .command
+            .as_ref()
+            .filter(|command| !command.has_content())
+        {
+            return Err(Fault(format!(
+                "content after {}, which has none",
+                command.name()
+            )));
         }
         if self.held_bytes + payload.len() > room.assembly_bytes_max {
             return Ok(self.too_large("a message", room.assembly_bytes_max));
@@ -249,7 +265,9 @@ impl Assembly {
                 }
             }
         } else {
-            self.body.get_or_insert_with(Fragments::default).push(payload, only);
+            self.body
+                .get_or_insert_with(Fragments::default)
+                .push(payload, only);
         }
         Ok(Outcome::More)
     }
@@ -317,25 +335,35 @@ impl Assembly {
 
 /// A command segment read.
 pub(super) enum Decoded {
-    Known { sync: bool, command: Command },
+    Known {
+        sync: bool,
+        command: Command,
+    },
     /// Well framed, of a class and code that we do not know.
-    Unknown { class: u8, command: u8, text: String },
+    Unknown {
+        class: u8,
+        command: u8,
+        text: String,
+    },
 }
 
 /// Reads a command segment.
 pub(super) fn decode(segment: &[u8]) -> Result<Decoded, DecodeError> {
     let mut cursor = Cursor::new(segment);
     match Command::decode(&mut cursor) {
-        Ok((header, command)) => Ok(Decoded::Known { sync: header.sync, command }),
-        Err(DecodeError { problem: Problem::UnknownCode { class, code }, offset, .. })
-            if offset <= CODE_BYTES =>
-        {
-            Ok(Decoded::Unknown {
-                class,
-                command: code,
-                text: format!("Not implemented: command {class}.{code}"),
-            })
-        }
+        Ok((header, command)) => Ok(Decoded::Known {
+            sync: header.sync,
+            command,
+        }),
+        Err(DecodeError {
+            problem: Problem::UnknownCode { class, code },
+            offset,
+            ..
+        }) if offset <= CODE_BYTES => Ok(Decoded::Unknown {
+            class,
+            command: code,
+            text: format!("Not implemented: command {class}.{code}"),
+        }),
         Err(error) => Err(error),
     }
 }

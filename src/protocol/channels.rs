@@ -64,6 +64,7 @@ impl Channel {
 #[derive(Default)]
 pub(super) struct Channels {
     dense: Vec<Option<Box<Channel>>>,
+    #[expect(clippy::vec_box, reason = "entries are moved when one is put in between")]
     sparse: Vec<Box<Channel>>,
     /// Where in `sparse` the last one was found.
     last: usize,
@@ -80,7 +81,10 @@ impl Channels {
         if usize::from(number) < limits::DENSE_CHANNELS {
             return self.dense.get(usize::from(number))?.as_deref();
         }
-        let at = self.sparse.binary_search_by_key(&number, |channel| channel.number).ok()?;
+        let at = self
+            .sparse
+            .binary_search_by_key(&number, |channel| channel.number)
+            .ok()?;
         Some(&self.sparse[at])
     }
 
@@ -88,10 +92,15 @@ impl Channels {
         if usize::from(number) < limits::DENSE_CHANNELS {
             return self.dense.get_mut(usize::from(number))?.as_deref_mut();
         }
-        let remembered = self.sparse.get(self.last).is_some_and(|last| last.number == number);
+        let remembered = self
+            .sparse
+            .get(self.last)
+            .is_some_and(|last| last.number == number);
         if !remembered {
-            self.last =
-                self.sparse.binary_search_by_key(&number, |channel| channel.number).ok()?;
+            self.last = self
+                .sparse
+                .binary_search_by_key(&number, |channel| channel.number)
+                .ok()?;
         }
         self.sparse.get_mut(self.last).map(Box::as_mut)
     }
@@ -107,7 +116,10 @@ impl Channels {
             self.dense[number] = Some(Box::new(channel));
             return;
         }
-        match self.sparse.binary_search_by_key(&channel.number, |other| other.number) {
+        match self
+            .sparse
+            .binary_search_by_key(&channel.number, |other| other.number)
+        {
             Ok(at) => *self.sparse[at] = channel,
             Err(at) => {
                 self.sparse.insert(at, Box::new(channel));
@@ -120,7 +132,10 @@ impl Channels {
         let removed = if usize::from(number) < limits::DENSE_CHANNELS {
             self.dense.get_mut(usize::from(number))?.take()
         } else {
-            let at = self.sparse.binary_search_by_key(&number, |channel| channel.number).ok()?;
+            let at = self
+                .sparse
+                .binary_search_by_key(&number, |channel| channel.number)
+                .ok()?;
             Some(self.sparse.remove(at))
         };
         self.len -= usize::from(removed.is_some());
@@ -145,7 +160,10 @@ mod tests {
         assert_eq!(channels.len(), 7);
         for number in [65_535, 0, 256, 256, 300, 7, 65_534, 255] {
             let name = number.to_string().into_bytes();
-            assert_eq!(channels.channel_mut(number).map(|c| c.name.clone()), Some(name.clone()));
+            assert_eq!(
+                channels.channel_mut(number).map(|c| c.name.clone()),
+                Some(name.clone())
+            );
             assert_eq!(channels.channel(number).map(|c| c.name.clone()), Some(name));
         }
         assert!(channels.channel_mut(301).is_none());

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use bytes::{Buf, BytesMut};
 
-use crate::wire::frame::{FrameHeader, HEADER_BYTES, SegmentType};
+use crate::wire::SegmentType;
+use crate::wire::frame::{FrameHeader, HEADER_BYTES};
 use crate::wire::{
     CloseCode, ConnectionClose, ConnectionCloseOk, ConnectionHeartbeat, ConnectionStart,
     ConnectionTune, Control, Cursor, Text, protocol_header,
@@ -72,7 +73,10 @@ pub(super) enum State {
 
 /// What differs between the two ends.
 pub(super) enum Role {
-    Broker { start: Option<Box<ConnectionStart>>, tune: ConnectionTune },
+    Broker {
+        start: Option<Box<ConnectionStart>>,
+        tune: ConnectionTune,
+    },
     Client(Box<ClientConfig>),
 }
 
@@ -111,6 +115,7 @@ pub struct Connection {
 }
 
 /// One turn of the input loop.
+#[expect(clippy::large_enum_variant, reason = "one event a message: a box would cost more")]
 pub(super) enum Turn {
     Event(Event),
     /// A frame is done with, no event came of it.
@@ -134,7 +139,10 @@ impl Connection {
             heartbeat_min: Some(config.heartbeat_min),
             heartbeat_max: Some(config.heartbeat_max),
         };
-        let role = Role::Broker { start: Some(Box::new(start)), tune };
+        let role = Role::Broker {
+            start: Some(Box::new(start)),
+            tune,
+        };
         Self::new(role, config.bounds, max_frame_size, now)
     }
 
@@ -150,7 +158,10 @@ impl Connection {
 
     fn new(role: Role, bounds: Bounds, max_frame_size: u16, now: Time) -> Self {
         let mut timers = Timers::default();
-        timers.set(Timer::Negotiate, now.plus_milliseconds(bounds.negotiate_milliseconds));
+        timers.set(
+            Timer::Negotiate,
+            now.plus_milliseconds(bounds.negotiate_milliseconds),
+        );
         Connection {
             role,
             state: State::ProtocolHeader,
@@ -177,7 +188,10 @@ impl Connection {
             return;
         }
         if self.heartbeat > 0 {
-            self.timers.set(Timer::InputExpiry, now.plus_milliseconds(2 * self.heartbeat));
+            self.timers.set(
+                Timer::InputExpiry,
+                now.plus_milliseconds(2 * self.heartbeat),
+            );
         }
         if self.input.is_empty() {
             self.input = buffer.split();
@@ -189,7 +203,11 @@ impl Connection {
 
     /// The socket has no more input: the peer has gone without a word.
     pub fn handle_end_of_input(&mut self) {
-        self.end(CloseCode::CONNECTION_FORCED, "the peer closed the socket".into(), ClosedBy::Lost);
+        self.end(
+            CloseCode::CONNECTION_FORCED,
+            "the peer closed the socket".into(),
+            ClosedBy::Lost,
+        );
     }
 
     /// The next thing that happened; `None` when more input, time or an answer is needed.
@@ -240,7 +258,8 @@ impl Connection {
                     if !self.reply(0, &Control::ConnectionHeartbeat(ConnectionHeartbeat {})) {
                         continue;
                     }
-                    self.timers.set(timer, now.plus_milliseconds(self.heartbeat));
+                    self.timers
+                        .set(timer, now.plus_milliseconds(self.heartbeat));
                 }
             }
         }
@@ -267,7 +286,10 @@ impl Connection {
     }
 
     fn asks_about_connection(&self) -> bool {
-        matches!(self.state, State::Answering | State::Authenticating | State::Opening)
+        matches!(
+            self.state,
+            State::Answering | State::Authenticating | State::Opening
+        )
     }
 
     /// Sessions may be attached.
@@ -300,7 +322,8 @@ impl Connection {
             reply_code: code,
             reply_text: Some(Text::from(cut(text, limits::CLOSE_TEXT_BYTES_MAX))),
         };
-        self.output.control(0, &Control::ConnectionClose(close), self.max_frame_size);
+        self.output
+            .control(0, &Control::ConnectionClose(close), self.max_frame_size);
         let linger = match self.state {
             State::Opened => limits::LINGER_MILLISECONDS,
             _ => limits::UNOPENED_LINGER_MILLISECONDS,
@@ -308,8 +331,13 @@ impl Connection {
         self.state = State::Closing;
         self.forget_sessions();
         self.timers.stop_all();
-        self.timers.set(Timer::Linger, self.now.plus_milliseconds(linger));
-        self.events.push_back(Event::Closed { code, text: text.to_owned(), by: ClosedBy::Us });
+        self.timers
+            .set(Timer::Linger, self.now.plus_milliseconds(linger));
+        self.events.push_back(Event::Closed {
+            code,
+            text: text.to_owned(),
+            by: ClosedBy::Us,
+        });
     }
 
     /// Sends a control as it is. Those that change what this layer knows (attached, detached,
@@ -418,7 +446,11 @@ impl Connection {
 
     /// Something that has no place here, except behind our close, where it is dropped.
     pub(super) fn unexpected(&mut self, text: String) -> Turn {
-        if self.state == State::Closing { Turn::Next } else { self.fault(text) }
+        if self.state == State::Closing {
+            Turn::Next
+        } else {
+            self.fault(text)
+        }
     }
 
     fn protocol_header(&mut self) -> Turn {
@@ -525,8 +557,14 @@ impl Connection {
     pub(super) fn start_heartbeats(&mut self, seconds: u16) {
         self.heartbeat = u64::from(seconds) * 1000;
         if self.heartbeat > 0 {
-            self.timers.set(Timer::HeartbeatSend, self.now.plus_milliseconds(self.heartbeat));
-            self.timers.set(Timer::InputExpiry, self.now.plus_milliseconds(2 * self.heartbeat));
+            self.timers.set(
+                Timer::HeartbeatSend,
+                self.now.plus_milliseconds(self.heartbeat),
+            );
+            self.timers.set(
+                Timer::InputExpiry,
+                self.now.plus_milliseconds(2 * self.heartbeat),
+            );
         }
     }
 }

@@ -106,7 +106,9 @@ impl Receiver {
                 self.due = true;
             }
             self.completed.insert_range(*first, *last);
-            let ids = u32::try_from(first.distance_to(*last)).unwrap_or(0).saturating_add(1);
+            let ids = u32::try_from(first.distance_to(*last))
+                .unwrap_or(0)
+                .saturating_add(1);
             self.unreported = self.unreported.saturating_add(ids);
         }
         self.settle_syncs();
@@ -142,8 +144,7 @@ impl Receiver {
     pub fn is_due(&self) -> bool {
         self.due
             || self.unreported >= limits::COMPLETED_IDS_MAX
-            || (self.unreported > 0
-                && self.completed.ranges().len() > limits::COMPLETED_RANGES_MAX)
+            || (self.unreported > 0 && self.completed.ranges().len() > limits::COMPLETED_RANGES_MAX)
     }
 
     /// The report is sent. Returns whether it should ask for `known-completed`, which lets the

@@ -4,7 +4,7 @@
 
 use crate::wire::{
     Array, CloseCode, ConnectionOpen, ConnectionOpenOk, ConnectionSecure, ConnectionSecureOk,
-    ConnectionStart, ConnectionStartOk, ConnectionTune, ConnectionTuneOk, Control, Text, Value,
+    ConnectionStart, ConnectionStartOk, ConnectionTune, ConnectionTuneOk, Control, Text,
 };
 
 use super::connection::{Connection, Role, State, Turn};
@@ -45,8 +45,11 @@ impl Connection {
         if self.state != State::Opening {
             return;
         }
-        let open_ok = ConnectionOpenOk { known_hosts: Some(texts_to_array(known_hosts)) };
-        self.output.control(0, &Control::ConnectionOpenOk(open_ok), self.max_frame_size);
+        let open_ok = ConnectionOpenOk {
+            known_hosts: Some(texts_to_array(known_hosts)),
+        };
+        self.output
+            .control(0, &Control::ConnectionOpenOk(open_ok), self.max_frame_size);
         self.state = State::Opened;
     }
 
@@ -61,7 +64,11 @@ impl Connection {
             response,
             locale: Text::from(locale),
         };
-        self.output.control(0, &Control::ConnectionStartOk(start_ok), self.max_frame_size);
+        self.output.control(
+            0,
+            &Control::ConnectionStartOk(start_ok),
+            self.max_frame_size,
+        );
         self.state = State::Secure;
     }
 
@@ -89,18 +96,25 @@ impl Connection {
             }
             (State::SecureOk, Control::ConnectionSecureOk(secure_ok)) => {
                 self.state = State::Authenticating;
-                Turn::Event(Event::SecureOk { response: secure_ok.response })
+                Turn::Event(Event::SecureOk {
+                    response: secure_ok.response,
+                })
             }
             (State::TuneOk, Control::ConnectionTuneOk(tune_ok)) => self.peer_tune_ok(&tune_ok),
             (State::Open, Control::ConnectionOpen(open)) => {
                 self.timers.stop(Timer::Negotiate);
                 self.state = State::Opening;
-                Turn::Event(Event::Open { virtual_host: open.virtual_host, insist: open.insist })
+                Turn::Event(Event::Open {
+                    virtual_host: open.virtual_host,
+                    insist: open.insist,
+                })
             }
             (State::Start, Control::ConnectionStart(start)) => self.peer_start(start),
             (State::Secure, Control::ConnectionSecure(secure)) => {
                 self.state = State::Answering;
-                Turn::Event(Event::Secure { challenge: secure.challenge })
+                Turn::Event(Event::Secure {
+                    challenge: secure.challenge,
+                })
             }
             (State::Secure, Control::ConnectionTune(tune)) => self.peer_tune(&tune),
             (State::OpenOk, Control::ConnectionOpenOk(open_ok)) => {
@@ -112,11 +126,16 @@ impl Connection {
             (State::OpenOk, Control::ConnectionRedirect(redirect)) => {
                 let known_hosts = array_to_texts(redirect.known_hosts.as_ref());
                 self.close(CloseCode::NORMAL, "redirected");
-                Turn::Event(Event::Redirect { host: redirect.host, known_hosts })
+                Turn::Event(Event::Redirect {
+                    host: redirect.host,
+                    known_hosts,
+                })
             }
-            (state, control) => {
-                self.fault(format!("unexpected {} while {}", control.name(), awaited(state)))
-            }
+            (state, control) => self.fault(format!(
+                "unexpected {} while {}",
+                control.name(),
+                awaited(state)
+            )),
         }
     }
 
@@ -177,8 +196,10 @@ impl Connection {
             insist: true,
         };
         self.max_frame_size = tuned.max_frame_size;
-        self.output.control(0, &Control::ConnectionTuneOk(tune_ok), self.max_frame_size);
-        self.output.control(0, &Control::ConnectionOpen(open), self.max_frame_size);
+        self.output
+            .control(0, &Control::ConnectionTuneOk(tune_ok), self.max_frame_size);
+        self.output
+            .control(0, &Control::ConnectionOpen(open), self.max_frame_size);
         self.start_heartbeats(tuned.heartbeat);
         self.state = State::OpenOk;
         Turn::Event(Event::Tuned(tuned))
@@ -201,7 +222,9 @@ fn awaited(state: State) -> &'static str {
 
 /// The texts of an array of `str16`; other values are left out.
 fn array_to_texts(array: Option<&Array>) -> Vec<Text> {
-    array.map(|array| array.strs().map(Text::from).collect()).unwrap_or_default()
+    array
+        .map(|array| array.strs().map(Text::from).collect())
+        .unwrap_or_default()
 }
 
 /// An array of `str16`.

@@ -14,7 +14,8 @@ use std::io::IoSlice;
 
 use bytes::{Buf, Bytes};
 
-use crate::wire::frame::{FrameHeader, HEADER_BYTES, SegmentType};
+use crate::wire::SegmentType;
+use crate::wire::frame::{FrameHeader, HEADER_BYTES};
 use crate::wire::{Command, Control};
 
 use super::limits;
@@ -49,7 +50,12 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    fn frame(self, first_frame: bool, last_frame: bool, payload_bytes: usize) -> [u8; HEADER_BYTES] {
+    fn frame(
+        self,
+        first_frame: bool,
+        last_frame: bool,
+        payload_bytes: usize,
+    ) -> [u8; HEADER_BYTES] {
         let track = match self.kind {
             SegmentType::CONTROL => 0,
             _ => 1,
@@ -97,9 +103,7 @@ impl Output {
     /// The first bytes to write, for a writer that takes one slice.
     pub fn front(&self) -> &[u8] {
         match self.chunks.front() {
-            Some(Chunk::Copied(bytes)) => {
-                &self.copied[self.copied_sent..self.copied_sent + bytes]
-            }
+            Some(Chunk::Copied(bytes)) => &self.copied[self.copied_sent..self.copied_sent + bytes],
             Some(Chunk::Shared(bytes)) => bytes,
             None => &[],
         }
@@ -172,7 +176,12 @@ impl Output {
     }
 
     pub(super) fn control(&mut self, channel: u16, control: &Control, max_frame_size: u16) {
-        let segment = Segment { kind: SegmentType::CONTROL, channel, first: true, last: true };
+        let segment = Segment {
+            kind: SegmentType::CONTROL,
+            channel,
+            first: true,
+            last: true,
+        };
         self.encoded(segment, max_frame_size, |out| control.encode(out));
     }
 
@@ -192,8 +201,12 @@ impl Output {
         has_content: bool,
         max_frame_size: u16,
     ) {
-        let segment =
-            Segment { kind: SegmentType::COMMAND, channel, first: true, last: !has_content };
+        let segment = Segment {
+            kind: SegmentType::COMMAND,
+            channel,
+            first: true,
+            last: !has_content,
+        };
         self.encoded(segment, max_frame_size, |out| command.encode(sync, out));
     }
 
@@ -227,7 +240,8 @@ impl Output {
         let mut left = payload;
         loop {
             let (part, rest) = left.split_at(left.len().min(room));
-            self.copied.extend_from_slice(&segment.frame(first, rest.is_empty(), part.len()));
+            self.copied
+                .extend_from_slice(&segment.frame(first, rest.is_empty(), part.len()));
             self.copied.extend_from_slice(part);
             if rest.is_empty() {
                 break;
@@ -239,7 +253,12 @@ impl Output {
 
     /// A body segment from its pieces, cut into frames; large parts stay shared.
     pub(super) fn body(&mut self, channel: u16, pieces: &[Bytes], max_frame_size: u16) {
-        let segment = Segment { kind: SegmentType::BODY, channel, first: false, last: true };
+        let segment = Segment {
+            kind: SegmentType::BODY,
+            channel,
+            first: false,
+            last: true,
+        };
         let room = usize::from(max_frame_size) - HEADER_BYTES;
         let mut total: usize = pieces.iter().map(Bytes::len).sum();
         let mut pieces = pieces.iter();
@@ -249,7 +268,8 @@ impl Output {
         loop {
             let mut payload = total.min(room);
             total -= payload;
-            self.copied.extend_from_slice(&segment.frame(first, total == 0, payload));
+            self.copied
+                .extend_from_slice(&segment.frame(first, total == 0, payload));
             while payload > 0 {
                 if piece.is_empty() {
                     match pieces.next() {
@@ -372,7 +392,11 @@ mod tests {
         let large = Bytes::from(vec![7; 10_000]);
         let small = Bytes::from_static(b"tail");
         output.body(3, &[large.clone(), small], 65535);
-        let shared = output.chunks.iter().filter(|c| matches!(c, Chunk::Shared(_))).count();
+        let shared = output
+            .chunks
+            .iter()
+            .filter(|c| matches!(c, Chunk::Shared(_)))
+            .count();
         assert_eq!(shared, 1);
         assert_eq!(output.len(), 12 + 10_004);
         let bytes = written(&mut output, 17);
@@ -388,7 +412,11 @@ mod tests {
             output.advance(990);
         }
         assert_eq!(output.len(), 10_000);
-        assert!(output.copied.len() < 200_000, "{} bytes kept", output.copied.len());
+        assert!(
+            output.copied.len() < 200_000,
+            "{} bytes kept",
+            output.copied.len()
+        );
         output.advance(10_000);
         assert!(output.copied.capacity() <= 2 * limits::OUTPUT_KEPT_BYTES);
     }

@@ -27,7 +27,10 @@ impl PartialControls {
         payload: &[u8],
         bytes_max: usize,
     ) -> Result<Option<Vec<u8>>, &'static str> {
-        let found = self.entries.iter().position(|(number, _)| *number == channel);
+        let found = self
+            .entries
+            .iter()
+            .position(|(number, _)| *number == channel);
         let at = match (found, first_frame) {
             (Some(_), true) => return Err("a control begins before the one before it has ended"),
             (None, false) => return Err("a control goes on that has not begun"),

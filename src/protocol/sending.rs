@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 
+use crate::wire::SegmentType;
 use crate::wire::{
     Command, CommandId, Control, SequenceSet, SessionCommandPoint, SessionCompleted, SessionFlush,
 };
-use crate::wire::frame::SegmentType;
 
 use super::assembly::Whole;
 use super::connection::{Connection, Turn};
@@ -43,13 +43,17 @@ impl Connection {
         };
         if !found.point_sent {
             found.point_sent = true;
-            let point = SessionCommandPoint { command_id: id, command_offset: 0 };
+            let point = SessionCommandPoint {
+                command_id: id,
+                command_offset: 0,
+            };
             let point = Control::SessionCommandPoint(point);
             self.output.control(channel, &point, self.max_frame_size);
         }
         let Content { header, body } = content.unwrap_or_default();
         let has_content = header.is_some() || body.is_some();
-        self.output.command(channel, command, sync, has_content, self.max_frame_size);
+        self.output
+            .command(channel, command, sync, has_content, self.max_frame_size);
         if let Some(header) = header {
             let segment = Segment {
                 kind: SegmentType::HEADER,
@@ -89,7 +93,11 @@ impl Connection {
 
     /// Client: asks the broker to report now what it has completed.
     pub fn flush_completed(&mut self, channel: u16) {
-        let flush = SessionFlush { expected: false, confirmed: false, completed: true };
+        let flush = SessionFlush {
+            expected: false,
+            confirmed: false,
+            completed: true,
+        };
         self.send_control(channel, &Control::SessionFlush(flush));
     }
 
@@ -105,13 +113,19 @@ impl Connection {
 
     /// Client: reports what was completed since the last report. Window credit comes back by it.
     pub fn send_completed(&mut self, channel: u16) {
-        if self.ends_mut(channel).is_some_and(|ends| ends.receiver.has_unreported()) {
+        if self
+            .ends_mut(channel)
+            .is_some_and(|ends| ends.receiver.has_unreported())
+        {
             self.report(channel);
         }
     }
 
     fn report_if_due(&mut self, channel: u16) {
-        if self.ends_mut(channel).is_some_and(|ends| ends.receiver.is_due()) {
+        if self
+            .ends_mut(channel)
+            .is_some_and(|ends| ends.receiver.is_due())
+        {
             self.report(channel);
         }
     }
@@ -127,7 +141,10 @@ impl Connection {
         let mut commands = ends.receiver.completed().clone();
         loop {
             let excess = commands.split_off_excess();
-            let completed = SessionCompleted { commands: Some(commands), timely_reply };
+            let completed = SessionCompleted {
+                commands: Some(commands),
+                timely_reply,
+            };
             self.output.control(
                 channel,
                 &Control::SessionCompleted(completed),
@@ -142,7 +159,13 @@ impl Connection {
 
     /// Client: a command of the broker is whole. Only transfers are the caller's to complete.
     pub(super) fn client_arrived(&mut self, channel: u16, whole: Whole) -> Turn {
-        let Whole { id, sync, command, header, body } = whole;
+        let Whole {
+            id,
+            sync,
+            command,
+            header,
+            body,
+        } = whole;
         let Some(ends) = self.ends_mut(channel) else {
             return Turn::Next;
         };
@@ -163,7 +186,14 @@ impl Connection {
             Command::ExecutionException(exception) => {
                 Turn::Event(Event::Exception { channel, exception })
             }
-            command => Turn::Event(Event::Command { channel, id, sync, command, header, body }),
+            command => Turn::Event(Event::Command {
+                channel,
+                id,
+                sync,
+                command,
+                header,
+                body,
+            }),
         }
     }
 }

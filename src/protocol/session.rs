@@ -2,7 +2,8 @@
 
 use bytes::Buf;
 
-use crate::wire::frame::{FrameHeader, HEADER_BYTES, SegmentType};
+use crate::wire::SegmentType;
+use crate::wire::frame::{FrameHeader, HEADER_BYTES};
 use crate::wire::{
     Command, CommandId, Control, DetachCode, ErrorCode, ExecutionException, SessionAttach,
     SessionAttached, SessionCommandPoint, SessionCompleted, SessionConfirmed, SessionDetach,
@@ -31,9 +32,17 @@ impl Connection {
         if !client || !self.is_open() || self.channels.channel(channel).is_some() {
             return;
         }
-        let attach = SessionAttach { name: name.clone(), force };
-        self.output.control(channel, &Control::SessionAttach(attach), self.max_frame_size);
-        self.channels.insert(Channel::new(channel, name, Some(Box::default())));
+        let attach = SessionAttach {
+            name: name.clone(),
+            force,
+        };
+        self.output.control(
+            channel,
+            &Control::SessionAttach(attach),
+            self.max_frame_size,
+        );
+        self.channels
+            .insert(Channel::new(channel, name, Some(Box::default())));
     }
 
     /// Broker: the session is attached. Only as an answer to `Attach`.
@@ -48,8 +57,14 @@ impl Connection {
             return;
         }
         found.phase = Phase::Attached;
-        let attached = SessionAttached { name: found.name.clone() };
-        self.output.control(channel, &Control::SessionAttached(attached), self.max_frame_size);
+        let attached = SessionAttached {
+            name: found.name.clone(),
+        };
+        self.output.control(
+            channel,
+            &Control::SessionAttached(attached),
+            self.max_frame_size,
+        );
         self.question = None;
     }
 
@@ -61,7 +76,11 @@ impl Connection {
         }
         if let Some(name) = self.free(channel) {
             let detached = SessionDetached { name, code };
-            self.output.control(channel, &Control::SessionDetached(detached), self.max_frame_size);
+            self.output.control(
+                channel,
+                &Control::SessionDetached(detached),
+                self.max_frame_size,
+            );
         }
     }
 
@@ -79,8 +98,14 @@ impl Connection {
         }
         found.phase = Phase::Detaching;
         found.assembly.reset(&mut self.held_bytes);
-        let detach = SessionDetach { name: found.name.clone() };
-        self.output.control(channel, &Control::SessionDetach(detach), self.max_frame_size);
+        let detach = SessionDetach {
+            name: found.name.clone(),
+        };
+        self.output.control(
+            channel,
+            &Control::SessionDetach(detach),
+            self.max_frame_size,
+        );
     }
 
     /// Ends a session with an error, as qpidd does: `execution.exception` as the command `id`,
@@ -91,7 +116,13 @@ impl Connection {
             let bytes = cut(description, limits::EXCEPTION_TEXT_BYTES_MAX).len();
             description.truncate(bytes);
         }
-        self.send_command(channel, id, &Command::ExecutionException(exception), false, None);
+        self.send_command(
+            channel,
+            id,
+            &Command::ExecutionException(exception),
+            false,
+            None,
+        );
         if self.question == Some(channel) {
             // The peer's detach waits for its answer, which is still the caller's to give.
             return;
@@ -106,16 +137,20 @@ impl Connection {
 
     /// Name of the session of a channel.
     pub fn session_name(&self, channel: u16) -> Option<&[u8]> {
-        self.channels.channel(channel).map(|channel| &channel.name[..])
+        self.channels
+            .channel(channel)
+            .map(|channel| &channel.name[..])
     }
 
     /// Whether commands and session controls of the caller go out on this channel.
     pub fn can_send(&self, channel: u16) -> bool {
-        self.channels.channel(channel).is_some_and(|found| match found.phase {
-            Phase::Attached | Phase::PeerDetaching | Phase::Refused => true,
-            Phase::Attaching => found.ends.is_some(),
-            Phase::Detaching => false,
-        })
+        self.channels
+            .channel(channel)
+            .is_some_and(|found| match found.phase {
+                Phase::Attached | Phase::PeerDetaching | Phase::Refused => true,
+                Phase::Attaching => found.ends.is_some(),
+                Phase::Detaching => false,
+            })
     }
 
     /// Frees a channel; the name its session had.
@@ -142,7 +177,14 @@ impl Connection {
             found.assembly.reset(&mut self.held_bytes);
         }
         let (class, command) = what;
-        Turn::Event(Event::Refused { channel, id, code, class, command, text })
+        Turn::Event(Event::Refused {
+            channel,
+            id,
+            code,
+            class,
+            command,
+            text,
+        })
     }
 
     /// A session control on an open connection.
@@ -167,21 +209,28 @@ impl Connection {
                     return Turn::Next;
                 }
                 found.phase = Phase::Attached;
-                Event::Attached { channel, name: attached.name }
+                Event::Attached {
+                    channel,
+                    name: attached.name,
+                }
             }
-            Control::SessionRequestTimeout(request) => {
-                Event::RequestTimeout { channel, timeout: request.timeout }
-            }
-            Control::SessionTimeout(granted) => {
-                Event::Timeout { channel, timeout: granted.timeout }
-            }
+            Control::SessionRequestTimeout(request) => Event::RequestTimeout {
+                channel,
+                timeout: request.timeout,
+            },
+            Control::SessionTimeout(granted) => Event::Timeout {
+                channel,
+                timeout: granted.timeout,
+            },
             Control::SessionCommandPoint(point) => return self.peer_point(channel, &point),
-            Control::SessionExpected(expected) => {
-                Event::Expected { channel, commands: expected.commands }
-            }
-            Control::SessionConfirmed(confirmed) => {
-                Event::Confirmed { channel, commands: confirmed.commands.unwrap_or_default() }
-            }
+            Control::SessionExpected(expected) => Event::Expected {
+                channel,
+                commands: expected.commands,
+            },
+            Control::SessionConfirmed(confirmed) => Event::Confirmed {
+                channel,
+                commands: confirmed.commands.unwrap_or_default(),
+            },
             Control::SessionCompleted(completed) => return self.peer_completed(channel, completed),
             Control::SessionKnownCompleted(known) => {
                 let commands = known.commands.unwrap_or_default();
@@ -197,9 +246,10 @@ impl Connection {
                 confirmed: flush.confirmed,
                 completed: flush.completed,
             },
-            Control::SessionGap(gap) if client => {
-                Event::Gap { channel, commands: gap.commands.unwrap_or_default() }
-            }
+            Control::SessionGap(gap) if client => Event::Gap {
+                channel,
+                commands: gap.commands.unwrap_or_default(),
+            },
             Control::SessionGap(_) => {
                 let next = found.incoming.next;
                 let text = "Not implemented: session.gap".to_owned();
@@ -233,9 +283,14 @@ impl Connection {
             // 0-10: session.attach/one-session-per-transport.
             return self.answer_detached(channel, attach.name, DetachCode::TRANSPORT_BUSY);
         }
-        self.channels.insert(Channel::new(channel, attach.name.clone(), None));
+        self.channels
+            .insert(Channel::new(channel, attach.name.clone(), None));
         self.question = Some(channel);
-        Turn::Event(Event::Attach { channel, name: attach.name, force: attach.force })
+        Turn::Event(Event::Attach {
+            channel,
+            name: attach.name,
+            force: attach.force,
+        })
     }
 
     fn peer_detach(&mut self, channel: u16, detach: SessionDetach) -> Turn {
@@ -261,14 +316,21 @@ impl Connection {
                 let code = DetachCode::NORMAL;
                 let name = detach.name.clone();
                 let turn = self.answer_detached(channel, detach.name, code);
-                self.events.push_back(Event::Detached { channel, name, code });
+                self.events.push_back(Event::Detached {
+                    channel,
+                    name,
+                    code,
+                });
                 turn
             }
             (_, false) => {
                 found.phase = Phase::PeerDetaching;
                 found.assembly.reset(&mut self.held_bytes);
                 self.question = Some(channel);
-                Turn::Event(Event::Detach { channel, name: detach.name })
+                Turn::Event(Event::Detach {
+                    channel,
+                    name: detach.name,
+                })
             }
         }
     }
@@ -280,15 +342,20 @@ impl Connection {
         };
         let silent = found.phase == Phase::Detaching && found.ends.is_none();
         match self.free(channel) {
-            Some(name) if !silent => {
-                Turn::Event(Event::Detached { channel, name, code: detached.code })
-            }
+            Some(name) if !silent => Turn::Event(Event::Detached {
+                channel,
+                name,
+                code: detached.code,
+            }),
             _ => Turn::Next,
         }
     }
 
     fn answer_detached(&mut self, channel: u16, name: Vec<u8>, code: DetachCode) -> Turn {
-        self.reply(channel, &Control::SessionDetached(SessionDetached { name, code }));
+        self.reply(
+            channel,
+            &Control::SessionDetached(SessionDetached { name, code }),
+        );
         Turn::Next
     }
 
@@ -325,13 +392,19 @@ impl Connection {
         let mut commands = completed.commands.unwrap_or_default();
         if completed.timely_reply {
             // 0-10: session.completed/known-completed-reply.
-            let known = SessionKnownCompleted { commands: Some(commands.clone()) };
+            let known = SessionKnownCompleted {
+                commands: Some(commands.clone()),
+            };
             self.reply(channel, &Control::SessionKnownCompleted(known));
         }
         if let Some(ends) = self.ends_mut(channel) {
             commands = ends.sender.completed(&commands);
         }
-        Turn::Event(Event::Completed { channel, commands, timely_reply: completed.timely_reply })
+        Turn::Event(Event::Completed {
+            channel,
+            commands,
+            timely_reply: completed.timely_reply,
+        })
     }
 
     pub(super) fn ends_mut(&mut self, channel: u16) -> Option<&mut Ends> {
@@ -344,20 +417,30 @@ impl Connection {
             return Turn::Next;
         };
         let next = found.incoming.next;
-        let completed = found.ends.as_ref().map(|ends| ends.receiver.completed().clone());
+        let completed = found
+            .ends
+            .as_ref()
+            .map(|ends| ends.receiver.completed().clone());
         let completed = completed.unwrap_or_default();
         if flush.expected {
-            let expected =
-                SessionExpected { commands: crate::wire::SequenceSet::of(next), fragments: None };
+            let expected = SessionExpected {
+                commands: crate::wire::SequenceSet::of(next),
+                fragments: None,
+            };
             self.reply(channel, &Control::SessionExpected(expected));
         }
         if flush.confirmed {
-            let confirmed =
-                SessionConfirmed { commands: Some(completed.clone()), fragments: None };
+            let confirmed = SessionConfirmed {
+                commands: Some(completed.clone()),
+                fragments: None,
+            };
             self.reply(channel, &Control::SessionConfirmed(confirmed));
         }
         if flush.completed {
-            let completed = SessionCompleted { commands: Some(completed), timely_reply: true };
+            let completed = SessionCompleted {
+                commands: Some(completed),
+                timely_reply: true,
+            };
             self.reply(channel, &Control::SessionCompleted(completed));
         }
         Turn::Next
@@ -394,9 +477,19 @@ impl Connection {
             return match decoded {
                 Ok(Decoded::Known { sync, command }) => self.arrived(
                     frame.channel,
-                    Whole { id: next, sync, command, header: None, body: None },
+                    Whole {
+                        id: next,
+                        sync,
+                        command,
+                        header: None,
+                        body: None,
+                    },
                 ),
-                Ok(Decoded::Unknown { class, command, text }) => {
+                Ok(Decoded::Unknown {
+                    class,
+                    command,
+                    text,
+                }) => {
                     let what = (class, command);
                     self.refuse(frame.channel, next, ErrorCode::NOT_IMPLEMENTED, what, text)
                 }
@@ -405,7 +498,9 @@ impl Connection {
         }
         let taken = if command {
             let payload = &self.input[HEADER_BYTES..size];
-            let taken = channel.assembly.take_command(frame, payload, next, &mut self.held_bytes);
+            let taken = channel
+                .assembly
+                .take_command(frame, payload, next, &mut self.held_bytes);
             self.input.advance(size);
             taken
         } else {
@@ -415,14 +510,20 @@ impl Connection {
                 assembly_bytes_max: self.bounds.assembly_bytes_max,
                 assemblies_bytes_max: self.bounds.assemblies_bytes_max,
             };
-            channel.assembly.take_content(frame, payload, room, &mut self.held_bytes)
+            channel
+                .assembly
+                .take_content(frame, payload, room, &mut self.held_bytes)
         };
         match taken {
             Ok(Outcome::More) => Turn::Next,
             Ok(Outcome::Whole(whole)) => self.arrived(frame.channel, whole),
-            Ok(Outcome::Refused { id, code, class, command, text }) => {
-                self.refuse(frame.channel, id, code, (class, command), text)
-            }
+            Ok(Outcome::Refused {
+                id,
+                code,
+                class,
+                command,
+                text,
+            }) => self.refuse(frame.channel, id, code, (class, command), text),
             Err(Fault(text)) => self.fault(text),
         }
     }
@@ -433,7 +534,13 @@ impl Connection {
             return self.fault("a command before session.command-point");
         }
         let text = "Not ready to receive data: no session.command-point yet".to_owned();
-        self.refuse(channel, CommandId(0), ErrorCode::ILLEGAL_STATE, (0, 0), text)
+        self.refuse(
+            channel,
+            CommandId(0),
+            ErrorCode::ILLEGAL_STATE,
+            (0, 0),
+            text,
+        )
     }
 
     /// A command is whole.
@@ -449,8 +556,21 @@ impl Connection {
         if found.ends.is_some() {
             return self.client_arrived(channel, whole);
         }
-        let Whole { id, sync, command, header, body } = whole;
-        Turn::Event(Event::Command { channel, id, sync, command, header, body })
+        let Whole {
+            id,
+            sync,
+            command,
+            header,
+            body,
+        } = whole;
+        Turn::Event(Event::Command {
+            channel,
+            id,
+            sync,
+            command,
+            header,
+            body,
+        })
     }
 
     /// Open, and not closing.

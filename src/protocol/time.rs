@@ -26,8 +26,12 @@ pub(super) enum Timer {
 }
 
 impl Timer {
-    const ALL: [Timer; 4] =
-        [Timer::Negotiate, Timer::HeartbeatSend, Timer::InputExpiry, Timer::Linger];
+    const ALL: [Timer; 4] = [
+        Timer::Negotiate,
+        Timer::HeartbeatSend,
+        Timer::InputExpiry,
+        Timer::Linger,
+    ];
 }
 
 /// When each timer runs out, if it runs.
