@@ -20,9 +20,6 @@ use crate::wire::{Command, CommandId, Cursor, DecodeError, ErrorCode, Problem};
 use super::event::Body;
 use super::limits;
 
-/// Bytes of class and code in front of every command.
-const CODE_BYTES: usize = 2;
-
 /// A command that has arrived whole.
 pub(super) struct Whole {
     pub(super) id: CommandId,
@@ -357,9 +354,8 @@ pub(super) fn decode(segment: &[u8]) -> Result<Decoded, DecodeError> {
         }),
         Err(DecodeError {
             problem: Problem::UnknownCode { class, code },
-            offset,
             ..
-        }) if offset <= CODE_BYTES => Ok(Decoded::Unknown {
+        }) if segment.starts_with(&[class, code]) => Ok(Decoded::Unknown {
             class,
             command: code,
             text: format!("Not implemented: command {class}.{code}"),

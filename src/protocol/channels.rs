@@ -64,7 +64,10 @@ impl Channel {
 #[derive(Default)]
 pub(super) struct Channels {
     dense: Vec<Option<Box<Channel>>>,
-    #[expect(clippy::vec_box, reason = "entries are moved when one is put in between")]
+    #[expect(
+        clippy::vec_box,
+        reason = "entries are moved when one is put in between"
+    )]
     sparse: Vec<Box<Channel>>,
     /// Where in `sparse` the last one was found.
     last: usize,

@@ -115,7 +115,10 @@ pub struct Connection {
 }
 
 /// One turn of the input loop.
-#[expect(clippy::large_enum_variant, reason = "one event a message: a box would cost more")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one event a message: a box would cost more"
+)]
 pub(super) enum Turn {
     Event(Event),
     /// A frame is done with, no event came of it.

@@ -22,15 +22,31 @@ fn last_closed(events: &[Event]) -> Option<(u16, &str, ClosedBy)> {
 
 #[test]
 fn two_ends_negotiate_and_open() {
-    let client = ClientConfig { heartbeat: 7, virtual_host: "v".into(), ..Default::default() };
+    let client = ClientConfig {
+        heartbeat: 7,
+        virtual_host: "v".into(),
+        ..Default::default()
+    };
     let mut pair = Pair::new(broker_config(), client);
     pair.exchange();
-    let tuned = Tuned { channel_max: 65_534, max_frame_size: 65_535, heartbeat: 7 };
+    let tuned = Tuned {
+        channel_max: 65_534,
+        max_frame_size: 65_535,
+        heartbeat: 7,
+    };
     assert!(pair.broker_events.contains(&Event::TuneOk(tuned)));
     assert!(pair.client_events.contains(&Event::Tuned(tuned)));
-    let open = Event::Open { virtual_host: "v".into(), insist: true };
+    let open = Event::Open {
+        virtual_host: "v".into(),
+        insist: true,
+    };
     assert_eq!(pair.broker_events.last(), Some(&open));
-    assert_eq!(pair.client_events.last(), Some(&Event::OpenOk { known_hosts: vec![] }));
+    assert_eq!(
+        pair.client_events.last(),
+        Some(&Event::OpenOk {
+            known_hosts: vec![]
+        })
+    );
 }
 
 #[test]
@@ -44,7 +60,10 @@ fn tune_offers_what_qpidd_offers() {
     };
     assert_eq!(tune.channel_max, Some(65_534));
     assert_eq!(tune.max_frame_size, Some(65_535));
-    assert_eq!((tune.heartbeat_min, tune.heartbeat_max), (Some(0), Some(120)));
+    assert_eq!(
+        (tune.heartbeat_min, tune.heartbeat_max),
+        (Some(0), Some(120))
+    );
 }
 
 #[test]
@@ -53,16 +72,29 @@ fn broker_answers_the_header_with_its_own_and_start() {
     raw.feed(&protocol_header::BYTES);
     let output = taken(&mut raw.broker);
     assert_eq!(output[..8], protocol_header::BYTES);
-    assert!(matches!(&controls(&output)[..], [(0, Control::ConnectionStart(_))]));
+    assert!(matches!(
+        &controls(&output)[..],
+        [(0, Control::ConnectionStart(_))]
+    ));
 }
 
 #[test]
 fn another_version_is_answered_with_ours_and_the_socket_closed() {
-    for header in [*b"AMQP\x01\x01\x00\x09", *b"AMQP\x00\x01\x00\x00", *b"GET / HT"] {
+    for header in [
+        *b"AMQP\x01\x01\x00\x09",
+        *b"AMQP\x00\x01\x00\x00",
+        *b"GET / HT",
+    ] {
         let mut raw = Raw::new(broker_config());
         raw.feed(&header);
-        assert!(matches!(last_closed(&raw.events), Some((501, _, ClosedBy::Us))));
-        assert!(!raw.broker.should_close_socket(), "our header is not written yet");
+        assert!(matches!(
+            last_closed(&raw.events),
+            Some((501, _, ClosedBy::Us))
+        ));
+        assert!(
+            !raw.broker.should_close_socket(),
+            "our header is not written yet"
+        );
         assert_eq!(taken(&mut raw.broker), protocol_header::BYTES);
         assert!(raw.broker.should_close_socket());
     }
@@ -175,18 +207,28 @@ fn answers_out_of_place_do_nothing() {
     broker.poll_event();
     taken(&mut broker);
     broker.open_ok(&[]);
-    assert!(taken(&mut broker).is_empty(), "open-ok as the answer to start-ok");
+    assert!(
+        taken(&mut broker).is_empty(),
+        "open-ok as the answer to start-ok"
+    );
 }
 
 #[test]
 fn anything_but_the_awaited_control_before_open_closes_501() {
-    let steps = [protocol_header::BYTES.to_vec(), start_ok(), tune_ok(65_535, 0)];
+    let steps = [
+        protocol_header::BYTES.to_vec(),
+        start_ok(),
+        tune_ok(65_535, 0),
+    ];
     let intruders = [
         ("attach on channel 0", attach(0, b"s")),
         ("attach on channel 5", attach(5, b"s")),
         ("body", frame(SegmentType::BODY, 7, 0, b"body")),
         ("transfer", command(0, &crate::pair::transfer("q"), true)),
-        ("open-ok", control(0, &Control::ConnectionOpenOk(Default::default()))),
+        (
+            "open-ok",
+            control(0, &Control::ConnectionOpenOk(Default::default())),
+        ),
     ];
     for done in 1..=steps.len() {
         for (name, bytes) in &intruders {
@@ -196,12 +238,17 @@ fn anything_but_the_awaited_control_before_open_closes_501() {
             }
             taken(&mut raw.broker);
             raw.feed(bytes);
-            let (code, text) = raw.close().unwrap_or_else(|| panic!("{name} after {done} steps"));
+            let (code, text) = raw
+                .close()
+                .unwrap_or_else(|| panic!("{name} after {done} steps"));
             assert_eq!(code, 501, "{name} after {done} steps: {text}");
             let told = last_closed(&raw.events);
             assert!(matches!(told, Some((501, _, ClosedBy::Us))), "{told:?}");
             raw.feed(&attach(1, b"t"));
-            assert!(raw.controls().is_empty(), "nothing is answered behind a close");
+            assert!(
+                raw.controls().is_empty(),
+                "nothing is answered behind a close"
+            );
         }
     }
 }
@@ -220,7 +267,11 @@ fn a_max_frame_size_under_4096_closes_501() {
         let mut raw = Raw::new(broker_config());
         raw.feed(&handshake(size, 0));
         assert_eq!(raw.broker.is_open(), fine, "{size}");
-        assert_eq!(raw.close().map(|close| close.0), (!fine).then_some(501), "{size}");
+        assert_eq!(
+            raw.close().map(|close| close.0),
+            (!fine).then_some(501),
+            "{size}"
+        );
     }
 }
 
@@ -258,7 +309,10 @@ fn lengths_past_the_end_of_a_frame_close_501_and_name_field_and_offset() {
         let (code, _) = raw.close().expect("closed");
         assert_eq!(code, 501);
         let (_, text, _) = last_closed(&raw.events).expect("closed");
-        assert!(text.contains("connection.start-ok.client-properties"), "{text}");
+        assert!(
+            text.contains("connection.start-ok.client-properties"),
+            "{text}"
+        );
         assert!(text.contains("offset"), "{text}");
     }
 }
@@ -266,20 +320,37 @@ fn lengths_past_the_end_of_a_frame_close_501_and_name_field_and_offset() {
 #[test]
 fn a_start_ok_that_would_decode_into_much_memory_closes_501() {
     // A map of arrays of void: few bytes each, many values.
-    let voids = Value::Array(Array { code: 0xf0, items: vec![Value::Void; 250] });
-    let map: Map = (0..5_000).map(|n| (format!("{n}"), voids.clone())).collect();
-    let start_ok = ConnectionStartOk { client_properties: Some(map), ..Default::default() };
+    let voids = Value::Array(Array {
+        code: 0xf0,
+        items: vec![Value::Void; 250],
+    });
+    let map: Map = (0..5_000)
+        .map(|n| (format!("{n}"), voids.clone()))
+        .collect();
+    let start_ok = ConnectionStartOk {
+        client_properties: Some(map),
+        ..Default::default()
+    };
     let bytes = control_bytes(&Control::ConnectionStartOk(start_ok));
     let mut raw = Raw::new(broker_config());
     raw.feed(&protocol_header::BYTES);
     taken(&mut raw.broker);
-    raw.feed(&frame(SegmentType::CONTROL, 15, 0, &bytes[..bytes.len().min(65_523)]));
+    raw.feed(&frame(
+        SegmentType::CONTROL,
+        15,
+        0,
+        &bytes[..bytes.len().min(65_523)],
+    ));
     assert_eq!(raw.close().map(|close| close.0), Some(501));
 }
 
 #[test]
 fn a_peer_that_does_not_open_in_time_is_cut_off() {
-    let steps = [protocol_header::BYTES.to_vec(), start_ok(), tune_ok(65_535, 0)];
+    let steps = [
+        protocol_header::BYTES.to_vec(),
+        start_ok(),
+        tune_ok(65_535, 0),
+    ];
     for done in 0..=steps.len() {
         let mut raw = Raw::new(broker_config());
         for step in &steps[..done] {
@@ -289,8 +360,14 @@ fn a_peer_that_does_not_open_in_time_is_cut_off() {
         assert_eq!(at, NOW.plus_milliseconds(10_000));
         raw.broker.handle_timeout(at);
         let events = polled(&mut raw.broker);
-        assert!(matches!(last_closed(&events), Some((_, _, ClosedBy::Us))), "{done}");
-        assert!(raw.broker.should_close_socket(), "no connection.close is sent then");
+        assert!(
+            matches!(last_closed(&events), Some((_, _, ClosedBy::Us))),
+            "{done}"
+        );
+        assert!(
+            raw.broker.should_close_socket(),
+            "no connection.close is sent then"
+        );
     }
 }
 
@@ -303,11 +380,18 @@ fn an_open_connection_has_no_deadline_without_heartbeats() {
 #[test]
 fn a_closing_connection_waits_for_close_ok_but_not_for_ever() {
     let mut raw = Raw::opened();
-    raw.broker.close(CloseCode::CONNECTION_FORCED, "Closed by Management Request");
-    assert_eq!(raw.close(), Some((320, "Closed by Management Request".into())));
+    raw.broker
+        .close(CloseCode::CONNECTION_FORCED, "Closed by Management Request");
+    assert_eq!(
+        raw.close(),
+        Some((320, "Closed by Management Request".into()))
+    );
     assert!(!raw.broker.should_close_socket());
     raw.feed(&attach(1, b"t"));
-    raw.feed(&control(0, &Control::ConnectionCloseOk(ConnectionCloseOk {})));
+    raw.feed(&control(
+        0,
+        &Control::ConnectionCloseOk(ConnectionCloseOk {}),
+    ));
     assert!(raw.broker.should_close_socket());
     assert_eq!(raw.events.len(), 1, "Closed comes once: {:?}", raw.events);
 
@@ -322,11 +406,15 @@ fn a_closing_connection_waits_for_close_ok_but_not_for_ever() {
 #[test]
 fn the_text_of_a_close_is_cut_to_128_bytes_between_characters() {
     let mut raw = Raw::opened();
-    raw.broker.close(CloseCode::CONNECTION_FORCED, &"\u{e9}".repeat(100));
+    raw.broker
+        .close(CloseCode::CONNECTION_FORCED, &"\u{e9}".repeat(100));
     let (_, text) = raw.close().expect("closed");
     assert_eq!(text.len(), 128);
     let mut raw = Raw::opened();
-    raw.broker.close(CloseCode::CONNECTION_FORCED, &format!("x{}", "\u{e9}".repeat(100)));
+    raw.broker.close(
+        CloseCode::CONNECTION_FORCED,
+        &format!("x{}", "\u{e9}".repeat(100)),
+    );
     let (_, text) = raw.close().expect("closed");
     assert_eq!(text.len(), 127);
 }
@@ -334,11 +422,16 @@ fn the_text_of_a_close_is_cut_to_128_bytes_between_characters() {
 #[test]
 fn a_peers_close_is_answered_and_told() {
     let mut raw = Raw::opened();
-    let close =
-        ConnectionClose { reply_code: CloseCode::NORMAL, reply_text: Some(Text::from("bye")) };
+    let close = ConnectionClose {
+        reply_code: CloseCode::NORMAL,
+        reply_text: Some(Text::from("bye")),
+    };
     raw.feed(&control(0, &Control::ConnectionClose(close)));
     assert_eq!(last_closed(&raw.events), Some((200, "bye", ClosedBy::Peer)));
-    assert!(matches!(&raw.controls()[..], [(0, Control::ConnectionCloseOk(_))]));
+    assert!(matches!(
+        &raw.controls()[..],
+        [(0, Control::ConnectionCloseOk(_))]
+    ));
     assert!(raw.broker.should_close_socket());
 }
 
@@ -361,7 +454,11 @@ fn an_unopened_connection_holds_few_bytes() {
     assert!(raw.broker.wants_input());
     let more = frame(SegmentType::CONTROL, 12, 0, &[0; 40_000]);
     raw.feed(&more);
-    assert_eq!(raw.close().map(|close| close.0), Some(501), "64 KiB of one control at most");
+    assert_eq!(
+        raw.close().map(|close| close.0),
+        Some(501),
+        "64 KiB of one control at most"
+    );
     let sum = limits::UNAUTHENTICATED_INPUT_BYTES_MAX
         + limits::UNAUTHENTICATED_CONTROL_BYTES_MAX
         + limits::UNAUTHENTICATED_DECODED_BYTES_MAX;
@@ -381,10 +478,21 @@ fn the_driver_stops_reading_while_an_answer_is_owed_and_input_waits() {
 
 #[test]
 fn a_smaller_offer_of_the_broker_binds_the_client() {
-    let broker = BrokerConfig { max_frame_size: 8_192, heartbeat_max: 5, ..broker_config() };
-    let client = ClientConfig { heartbeat: 60, ..Default::default() };
+    let broker = BrokerConfig {
+        max_frame_size: 8_192,
+        heartbeat_max: 5,
+        ..broker_config()
+    };
+    let client = ClientConfig {
+        heartbeat: 60,
+        ..Default::default()
+    };
     let mut pair = Pair::new(broker, client);
     pair.exchange();
-    let tuned = Tuned { channel_max: 65_534, max_frame_size: 8_192, heartbeat: 5 };
+    let tuned = Tuned {
+        channel_max: 65_534,
+        max_frame_size: 8_192,
+        heartbeat: 5,
+    };
     assert!(pair.broker_events.contains(&Event::TuneOk(tuned)));
 }

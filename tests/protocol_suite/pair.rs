@@ -18,7 +18,10 @@ pub struct Pair {
 }
 
 pub fn broker_config() -> BrokerConfig {
-    BrokerConfig { mechanisms: vec![Text::from("ANONYMOUS")], ..BrokerConfig::default() }
+    BrokerConfig {
+        mechanisms: vec![Text::from("ANONYMOUS")],
+        ..BrokerConfig::default()
+    }
 }
 
 impl Pair {
@@ -155,6 +158,9 @@ pub fn transfer(destination: &str) -> Command {
 /// Sends a transfer from the client.
 pub fn publish(client: &mut Connection, channel: u16, header: Option<&[u8]>, body: Option<&[u8]>) {
     let pieces = body.map(|body| [Bytes::copy_from_slice(body)]);
-    let content = Content { header, body: pieces.as_ref().map(|pieces| &pieces[..]) };
+    let content = Content {
+        header,
+        body: pieces.as_ref().map(|pieces| &pieces[..]),
+    };
     client.send(channel, &transfer("q"), false, Some(content));
 }

@@ -21,7 +21,10 @@ pub struct Raw {
 impl Raw {
     /// Nothing received yet.
     pub fn new(config: BrokerConfig) -> Raw {
-        Raw { broker: Connection::broker(config, NOW), events: Vec::new() }
+        Raw {
+            broker: Connection::broker(config, NOW),
+            events: Vec::new(),
+        }
     }
 
     /// Open.
@@ -72,12 +75,15 @@ impl Raw {
 
     /// Code and text of the close that waits in the output, if there is one.
     pub fn close(&mut self) -> Option<(u16, String)> {
-        self.controls().into_iter().find_map(|(_, control)| match control {
-            Control::ConnectionClose(close) => {
-                Some((close.reply_code.0, close.reply_text.unwrap_or_default().into()))
-            }
-            _ => None,
-        })
+        self.controls()
+            .into_iter()
+            .find_map(|(_, control)| match control {
+                Control::ConnectionClose(close) => Some((
+                    close.reply_code.0,
+                    close.reply_text.unwrap_or_default().into(),
+                )),
+                _ => None,
+            })
     }
 }
 
@@ -115,15 +121,29 @@ pub fn command_bytes(command: &Command) -> Vec<u8> {
 /// A command frame; content follows unless `last`.
 pub fn command(channel: u16, command: &Command, last: bool) -> Vec<u8> {
     let flags = if last { 15 } else { 11 };
-    frame(SegmentType::COMMAND, flags, channel, &command_bytes(command))
+    frame(
+        SegmentType::COMMAND,
+        flags,
+        channel,
+        &command_bytes(command),
+    )
 }
 
 pub fn attach(channel: u16, name: &[u8]) -> Vec<u8> {
-    control(channel, &Control::SessionAttach(SessionAttach { name: name.to_vec(), force: false }))
+    control(
+        channel,
+        &Control::SessionAttach(SessionAttach {
+            name: name.to_vec(),
+            force: false,
+        }),
+    )
 }
 
 pub fn point(channel: u16, id: u32) -> Vec<u8> {
-    let point = SessionCommandPoint { command_id: id.into(), command_offset: 0 };
+    let point = SessionCommandPoint {
+        command_id: id.into(),
+        command_offset: 0,
+    };
     control(channel, &Control::SessionCommandPoint(point))
 }
 
@@ -152,7 +172,13 @@ pub fn open() -> Vec<u8> {
 /// All that a client sends until its connection is open.
 pub fn handshake(max_frame_size: u16, heartbeat: u16) -> Vec<u8> {
     let header = protocol_header::BYTES.to_vec();
-    [header, start_ok(), tune_ok(max_frame_size, heartbeat), open()].concat()
+    [
+        header,
+        start_ok(),
+        tune_ok(max_frame_size, heartbeat),
+        open(),
+    ]
+    .concat()
 }
 
 /// Frames in bytes that may begin with a protocol header.
@@ -163,7 +189,10 @@ pub fn frames(mut bytes: &[u8]) -> Vec<(FrameHeader, Vec<u8>)> {
     let mut frames = Vec::new();
     while let Some(header) = bytes.first_chunk::<HEADER_BYTES>() {
         let header = FrameHeader::decode(header).unwrap();
-        frames.push((header, bytes[HEADER_BYTES..usize::from(header.size)].to_vec()));
+        frames.push((
+            header,
+            bytes[HEADER_BYTES..usize::from(header.size)].to_vec(),
+        ));
         bytes = &bytes[usize::from(header.size)..];
     }
     assert!(bytes.is_empty(), "half a frame at the end");
@@ -175,7 +204,10 @@ pub fn controls(bytes: &[u8]) -> Vec<(u16, Control)> {
         .into_iter()
         .filter(|(header, _)| header.segment == SegmentType::CONTROL)
         .map(|(header, payload)| {
-            (header.channel, Control::decode(&mut Cursor::new(&payload)).unwrap())
+            (
+                header.channel,
+                Control::decode(&mut Cursor::new(&payload)).unwrap(),
+            )
         })
         .collect()
 }
