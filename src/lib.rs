@@ -5,4 +5,5 @@
 #![warn(missing_docs)]
 
 pub mod broker;
+pub mod protocol;
 pub mod wire;
