@@ -4,5 +4,6 @@
 //! `tests/tidy.rs` holds it.
 #![warn(missing_docs)]
 
+pub mod broker;
 pub mod protocol;
 pub mod wire;

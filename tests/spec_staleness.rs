@@ -37,8 +37,22 @@ fn generated_code_is_what_the_description_says() {
 
 #[test]
 fn a_description_that_makes_no_sense_is_refused_by_line() {
-    let error = generator::generate("types {\n  void 0xf0 fixed 0\n}\nclass x {")
-        .err()
-        .unwrap();
-    assert_eq!(error, "the description makes no sense from line 4");
+    let refusal = |text: &str| generator::generate(text).err().unwrap();
+    let line = |number| format!("the description makes no sense from line {number}");
+    assert_eq!(
+        refusal("types {\n void 0xf0 fixed 0\n}\nclass x {"),
+        line(4)
+    );
+    let text = "class 1 x to server! {\n control 1 a to server! {\n n: bit\n m bit\n }\n}";
+    assert_eq!(refusal(text), line(4));
+}
+
+#[test]
+fn a_description_that_names_nothing_is_refused() {
+    let text = "types { bit 0xf1 fixed 0 }\n\
+                class 1 x to server! { control 1 a to server! { n: bite } }";
+    assert_eq!(
+        generator::generate(text).err().unwrap(),
+        "x.a.n: nothing is called bite"
+    );
 }

@@ -3,7 +3,7 @@
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while1};
 use nom::character::complete::{char, digit1, hex_digit1, multispace1, not_line_ending};
-use nom::combinator::{all_consuming, map, map_res, not, opt, peek, value};
+use nom::combinator::{all_consuming, cut, map, map_res, not, opt, peek, value, verify};
 use nom::error::{Error, ParseError};
 use nom::multi::{many0, many1, separated_list1};
 use nom::sequence::{delimited, preceded, separated_pair, terminated};
@@ -135,14 +135,14 @@ fn type_row(input: &str) -> Parsed<'_, Type> {
 }
 
 fn enumeration(input: &str) -> Parsed<'_, Enum> {
-    let mut values = delimited(
+    let values = delimited(
         sign("{"),
         separated_list1(sign(","), (word, number)),
         sign("}"),
     );
     let (input, (name, base)) =
-        preceded(keyword("enum"), separated_pair(word, sign(":"), word)).parse(input)?;
-    let (input, values) = values.parse(input)?;
+        preceded(keyword("enum"), cut(separated_pair(word, sign(":"), word))).parse(input)?;
+    let (input, values) = cut(values).parse(input)?;
     Ok((input, Enum { name, base, values }))
 }
 
@@ -192,9 +192,9 @@ fn class(input: &str) -> Parsed<'_, Class> {
         map(item, ClassPart::Item),
     ));
     let (input, (code, name, roles)) =
-        preceded(keyword("class"), (octet, word, roles)).parse(input)?;
+        preceded(keyword("class"), cut((octet, word, roles))).parse(input)?;
     let (input, (notes, parts)) =
-        delimited(sign("{"), (notes, many0(part)), sign("}")).parse(input)?;
+        cut(delimited(sign("{"), (notes, many0(part)), sign("}"))).parse(input)?;
     let (enums, aliases, structs, items) = Default::default();
     let mut class = Class {
         code,
@@ -224,10 +224,10 @@ fn structure(input: &str) -> Parsed<'_, Struct> {
     );
     let (input, (code, name, (size, pack), bare)) = preceded(
         keyword("struct"),
-        (opt(octet), word, widths, opt(keyword("bare"))),
+        cut((opt(octet), word, widths, opt(keyword("bare")))),
     )
     .parse(input)?;
-    let (input, fields) = delimited(sign("{"), many0(field), sign("}")).parse(input)?;
+    let (input, fields) = cut(delimited(sign("{"), many0(field), sign("}"))).parse(input)?;
     Ok((
         input,
         Struct {
@@ -249,7 +249,7 @@ fn field(input: &str) -> Parsed<'_, Field> {
         value(Presence::Set, (sign("="), sign("1"))),
     ));
     let (input, name) = terminated(word, char(':')).parse(input)?;
-    let (input, (type_name, presence, notes)) = (word, opt(presence), notes).parse(input)?;
+    let (input, (type_name, presence, notes)) = cut((word, opt(presence), notes)).parse(input)?;
     let presence = presence.unwrap_or(Presence::Optional);
     Ok((
         input,
@@ -267,15 +267,15 @@ fn item(input: &str) -> Parsed<'_, Item> {
         value(Kind::Control, keyword("control")),
         value(Kind::Command, keyword("command")),
     ));
-    let (input, (kind, code, name, roles)) = (kind, octet, word, roles).parse(input)?;
-    // `{` ends the list of replies: it is no word.
-    let (input, replies) = opt(preceded(keyword("replies"), many1(word))).parse(input)?;
+    let (input, (kind, (code, name, roles))) = (kind, cut((octet, word, roles))).parse(input)?;
+    let reply = verify(word, |word: &String| word != "result");
+    let (input, replies) = opt(preceded(keyword("replies"), many1(reply))).parse(input)?;
     let (input, result) = opt(preceded(keyword("result"), word)).parse(input)?;
-    let (input, _) = sign("{").parse(input)?;
+    let (input, _) = cut(sign("{")).parse(input)?;
     let (input, (notes, fields)) = (notes, many0(field)).parse(input)?;
     let (input, header) = opt(header).parse(input)?;
     let (input, body) = opt(preceded(keyword("body"), opt(char('!')))).parse(input)?;
-    let (input, _) = sign("}").parse(input)?;
+    let (input, _) = cut(sign("}")).parse(input)?;
     let body = body.map(|mark| Segment {
         required: mark.is_some(),
         entries: Vec::new(),

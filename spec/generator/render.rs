@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
-use super::model::{Class, Description, Enum, Item, Kind, Struct, Width};
+use super::model::{Class, Description, Duty, Enum, Item, Kind, Role, Struct, Width};
 use super::render_fields::{fields_impl, struct_definition};
 use super::render_tables::{catalogue, dispatch};
-use super::resolve::{camel, constant, enum_name, is_header_entry, item_name, struct_name};
+use super::resolve::{camel, constant, enum_name, is_in_header, item_name, struct_name};
 
 const MARK: &str = "// Generated from spec/amqp-0-10.spec by spec/generator. Not to be edited:\n\
                     // UPDATE=1 cargo test --test spec_staleness\n\n";
@@ -27,7 +27,21 @@ pub fn files(description: &Description) -> Vec<(String, String)> {
         ("catalogue.rs".to_owned(), catalogue(description)),
     ];
     for class in &description.classes {
-        files.push((format!("{}.rs", class.name), class_file(description, class)));
+        let (values, items) = (values(description, class), items(description, class));
+        let (code, name) = (class.code, &class.name);
+        let duties = duties(&class.roles);
+        let title = format!("//! Class `{name}` (code {code}), spoken by {duties}.\n\n");
+        if is_split(class) {
+            let about = format!("//! Structs and numbers of class `{name}` (code {code}).\n\n");
+            let text = about + &imports(description, class, &values) + &values;
+            files.push((format!("{name}_structs.rs"), text));
+            let text = title + &imports(description, class, &items) + &items;
+            files.push((format!("{name}.rs"), text));
+        } else {
+            let body = values + &items;
+            let text = title + &imports(description, class, &body) + &body;
+            files.push((format!("{name}.rs"), text));
+        }
     }
     for (_, text) in &mut files {
         let doc_end = text.find("\n\n").map_or(0, |at| at + 2);
@@ -44,6 +58,8 @@ fn root(description: &Description) -> String {
         "control".to_owned(),
     ];
     modules.extend(description.classes.iter().map(|class| class.name.clone()));
+    let split = description.classes.iter().filter(|class| is_split(class));
+    modules.extend(split.map(|class| format!("{}_structs", class.name)));
     modules.sort();
     for name in &modules {
         let _ = writeln!(out, "mod {name};");
@@ -59,6 +75,7 @@ fn root(description: &Description) -> String {
             constant(name)
         );
     }
+    out.push_str("\nuse crate::wire::named_number;\n");
     for item in &description.enums {
         enumeration(&mut out, &camel(&item.name), &item.name, item);
     }
@@ -98,41 +115,53 @@ fn type_codes(description: &Description) -> String {
     out
 }
 
-fn class_file(description: &Description, class: &Class) -> String {
-    let mut body = String::new();
+/// Whether a class has so many structs and numbers that they get a file of their own.
+fn is_split(class: &Class) -> bool {
+    class.enums.len() + class.structs.len() > 12
+}
+
+fn values(description: &Description, class: &Class) -> String {
+    let mut out = String::new();
     for item in &class.enums {
         let path = format!("{}.{}", class.name, item.name);
         enumeration(
-            &mut body,
+            &mut out,
             &enum_name(description, Some(class), item),
             &path,
             item,
         );
     }
     for item in &class.structs {
-        structure(&mut body, description, class, item);
+        structure(&mut out, description, class, item);
     }
+    out
+}
+
+fn items(description: &Description, class: &Class) -> String {
+    let mut out = String::new();
     for item in &class.items {
-        control_or_command(&mut body, description, class, item);
+        control_or_command(&mut out, description, class, item);
     }
-    let title = format!("//! Class `{}` (code {}).\n\n", class.name, class.code);
-    title + &imports(description, class, &body) + &body
+    out
 }
 
 /// Imports of the names that `body` uses.
 fn imports(description: &Description, class: &Class, body: &str) -> String {
+    let is_code = |line: &&str| !line.trim_start().starts_with("///");
+    let code: String = body
+        .lines()
+        .filter(is_code)
+        .flat_map(|line| [line, "\n"])
+        .collect();
     let uses = |name: &str| {
-        body.match_indices(name).any(|(at, _)| {
+        code.match_indices(name).any(|(at, _)| {
             let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            let before = body[..at].chars().next_back();
-            let after = body[at + name.len()..].chars().next();
+            let before = code[..at].chars().next_back();
+            let after = code[at + name.len()..].chars().next();
             !before.is_some_and(is_name) && !after.is_some_and(is_name)
         })
     };
-    let mut out = String::from("use std::fmt;\n\n");
-    if class.enums.is_empty() {
-        out.clear();
-    }
+    let mut out = String::new();
     let shared = [
         ("Text", "Text"),
         ("Array", "array::Array"),
@@ -142,8 +171,10 @@ fn imports(description: &Description, class: &Class, body: &str) -> String {
         ("DecodeError", "decode_error::DecodeError"),
         ("encode", "encode"),
         ("Map", "map::Map"),
-        ("HeaderEntry", "packed::HeaderEntry"),
+        ("Fields", "fields::Fields"),
+        ("named_number", "named_number"),
         ("Packed", "packed::Packed"),
+        ("Selected", "packed::Selected"),
         ("Struct", "packed::Struct"),
         ("SequenceSet", "sequence_set::SequenceSet"),
         ("Struct32", "struct32::Struct32"),
@@ -153,18 +184,22 @@ fn imports(description: &Description, class: &Class, body: &str) -> String {
             let _ = writeln!(out, "use crate::wire::{path};");
         }
     }
-    for other in description
-        .classes
-        .iter()
-        .filter(|other| other.name != class.name)
-    {
+    let elsewhere = |other: &&Class| other.name != class.name || is_split(other);
+    for other in description.classes.iter().filter(elsewhere) {
         let enums = other
             .enums
             .iter()
             .map(|item| enum_name(description, Some(other), item));
         let structs = other.structs.iter().map(|item| struct_name(other, item));
-        for name in enums.chain(structs).filter(|name| uses(name)) {
-            let _ = writeln!(out, "use super::{}::{name};", other.name);
+        let defined = |name: &str| {
+            let begins = |end: char| body.contains(&format!("pub struct {name}{end}"));
+            begins(' ') || begins('(')
+        };
+        for name in enums
+            .chain(structs)
+            .filter(|name| uses(name) && !defined(name))
+        {
+            let _ = writeln!(out, "use super::{name};");
         }
     }
     out + "\n"
@@ -178,42 +213,17 @@ fn enumeration(out: &mut String, name: &str, path: &str, item: &Enum) {
     };
     let _ = writeln!(
         out,
-        "\n/// `{path}`; values without a name are kept as they come.\n\
-         #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]\n\
-         pub struct {name}(pub {base});\n\nimpl {name} {{"
+        "\nnamed_number! {{\n    /// `{path}`; values without a name are kept as they come.\n    \
+         pub struct {name}({base}) {{"
     );
     for (value, number) in &item.values {
         let _ = writeln!(
             out,
-            "/// `{value}`.\npub const {}: Self = Self({number});",
+            "        /// `{value}`.\n        {} = {number}, {value:?};",
             constant(value)
         );
     }
-    out.push_str(
-        "\n/// The name of the value, if it has one.\n\
-         pub fn name(self) -> Option<&'static str> {\nSome(match self {\n",
-    );
-    for (value, _) in &item.values {
-        let _ = writeln!(out, "Self::{} => {value:?},", constant(value));
-    }
-    let fmt = if path.contains('.') {
-        "fmt"
-    } else {
-        "std::fmt"
-    };
-    let _ = writeln!(
-        out,
-        "_ => return None,\n}})\n}}\n}}\n\n\
-         impl {fmt}::Display for {name} {{\n\
-         fn fmt(&self, f: &mut {fmt}::Formatter<'_>) -> {fmt}::Result {{\n\
-         match self.name() {{\nSome(name) => f.write_str(name),\n\
-         None => write!(f, \"{{}}\", self.0),\n}}\n}}\n}}\n\n\
-         impl {fmt}::Debug for {name} {{\n\
-         fn fmt(&self, f: &mut {fmt}::Formatter<'_>) -> {fmt}::Result {{\n\
-         write!(f, \"{name}({{}}\", self.0)?;\n\
-         if let Some(name) = self.name() {{\nwrite!(f, \" {{name}}\")?;\n}}\n\
-         f.write_str(\")\")\n}}\n}}"
-    );
+    out.push_str("    }\n}\n");
 }
 
 fn structure(out: &mut String, description: &Description, class: &Class, item: &Struct) {
@@ -224,7 +234,7 @@ fn structure(out: &mut String, description: &Description, class: &Class, item: &
         None => format!("`{path}`, a struct without a code."),
     };
     struct_definition(out, description, class, &name, &about, &item.fields);
-    let selected = is_header_entry(class, item);
+    let selected = is_in_header(class, item);
     fields_impl(
         out,
         description,
@@ -254,11 +264,24 @@ fn control_or_command(out: &mut String, description: &Description, class: &Class
         Kind::Control => "Control",
         Kind::Command => "Command",
     };
-    let mut about = format!("{kind} `{path}`, code {}.{}.", class.code, item.code);
+    let mut about = format!("{kind} `{path}`, code {}.{}.\n///\n", class.code, item.code);
+    let _ = write!(about, "/// Handled by {}.", duties(&item.roles));
+    if !item.replies.is_empty() {
+        let _ = write!(about, " Answered by `{}`.", item.replies.join("` or `"));
+    }
     if let Some(result) = &item.result {
         let found = class.structs.iter().find(|item| item.name == *result);
         let result = found.map_or_else(String::new, |found| struct_name(class, found));
-        let _ = write!(about, " Its result is a [`{result}`].");
+        let _ = write!(
+            about,
+            "\n/// Its result is a [`{result}`](super::{result})."
+        );
+    }
+    for (segment, what) in [(&item.header, "header"), (&item.body, "body")] {
+        if let Some(segment) = segment {
+            let presence = if segment.required { "must" } else { "may" };
+            let _ = write!(about, "\n/// A {what} {presence} follow.");
+        }
     }
     struct_definition(out, description, class, &name, &about, &item.fields);
     fields_impl(
@@ -270,4 +293,14 @@ fn control_or_command(out: &mut String, description: &Description, class: &Class
         &item.fields,
         false,
     );
+}
+
+/// `the server (must), the client (may)`.
+fn duties(roles: &[Role]) -> String {
+    let duty = |role: &Role| match role.duty {
+        Duty::Must => format!("the {} (must)", role.name),
+        Duty::Should => format!("the {} (should)", role.name),
+        Duty::May => format!("the {} (may)", role.name),
+    };
+    roles.iter().map(duty).collect::<Vec<_>>().join(", ")
 }

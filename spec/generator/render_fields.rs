@@ -9,139 +9,128 @@ use super::resolve::{Resolved, enum_name, resolve, snake, struct_name};
 struct Shape {
     /// The Rust type, without `Option`.
     rust: String,
-    /// Reads a value: continues `cursor`.
+    /// A function of the cursor that reads a value.
     read: String,
-    /// Passes over a value: continues `cursor`.
-    walk: String,
+    /// A function of the cursor that passes over a value, if building one may take memory.
+    walk: Option<String>,
     /// Writes a value: `VALUE` stands for it.
     write: String,
     /// The value is passed by value.
     copied: bool,
 }
 
-fn shape(description: &Description, class: &Class, field: &Field) -> Shape {
-    let made = |rust: &str, read: &str, walk: String, write: &str, copied| Shape {
-        rust: rust.to_owned(),
-        read: read.to_owned(),
-        walk,
-        write: format!("encode::{write}(out, VALUE)"),
-        copied,
-    };
-    let scalar = |rust: &str, read: &str, width: usize, write: &str| {
-        made(
+impl Shape {
+    /// A value without memory of its own.
+    fn scalar(rust: &str, read: &str, write: &str) -> Self {
+        let (rust, write) = (rust.to_owned(), write.to_owned());
+        Shape {
             rust,
-            &format!("{read}()?"),
-            format!("bytes({width})?"),
+            read: format!("Cursor::{read}"),
+            walk: None,
             write,
-            true,
-        )
-    };
+            copied: true,
+        }
+    }
+
+    fn owned(rust: &str, read: &str, walk: Option<String>, write: &str) -> Self {
+        let (rust, write) = (rust.to_owned(), write.to_owned());
+        Shape {
+            rust,
+            read: format!("Cursor::{read}"),
+            walk,
+            write,
+            copied: false,
+        }
+    }
+}
+
+fn shape(description: &Description, class: &Class, field: &Field) -> Shape {
     // `resolve::check` has seen every field.
     match resolve(description, Some(class), &field.type_name) {
         Ok(Resolved::Enum(item, owner)) => {
             let name = enum_name(description, owner, item);
-            let (read, width) = if item.base == "uint8" {
-                ("u8", 1)
-            } else {
-                ("u16", 2)
-            };
-            let mut shape = scalar(&name, read, width, read);
-            shape.read = format!("{read}().map({name})?");
-            shape.write = format!("encode::{read}(out, VALUE.0)");
+            let width = if item.base == "uint8" { "u8" } else { "u16" };
+            let mut shape = Shape::scalar(&name, "", &format!("encode::{width}(out, VALUE.0)"));
+            shape.read = format!("{name}::decode");
             shape
         }
         Ok(Resolved::Struct(item, owner)) => {
             let name = struct_name(owner, item);
-            let (read, write) = match item.code {
+            let size = item.size;
+            let (read, walk, write) = match item.code {
                 Some(_) => (
-                    format!("coded::<{name}, _>({name}::decode_fields)?"),
-                    "encode::coded(out, VALUE)".to_owned(),
+                    format!("{name}::decode"),
+                    None,
+                    "VALUE.encode(out)".to_owned(),
                 ),
                 None => (
-                    format!("sized::<{name}>({})?", item.size),
-                    format!("encode::sized(out, {}, VALUE)", item.size),
+                    format!("|cursor| cursor.sized({size})"),
+                    Some(format!("|cursor| cursor.walk_sized::<{name}>({size})")),
+                    format!("encode::sized(out, {size}, VALUE)"),
                 ),
             };
-            Shape {
-                rust: name,
-                walk: read.clone(),
-                read,
-                write,
-                copied: false,
-            }
+            let mut shape = Shape::owned(&name, "", walk, &write);
+            shape.read = read;
+            shape
         }
-        Ok(Resolved::Plain(name)) => match name {
-            "uint8" => scalar("u8", "u8", 1, "u8"),
-            "uint16" => scalar("u16", "u16", 2, "u16"),
-            "uint32" => scalar("u32", "u32", 4, "u32"),
-            "uint64" => scalar("u64", "u64", 8, "u64"),
-            "datetime" => scalar("i64", "datetime", 8, "i64"),
-            "sequence-no" => {
-                let mut shape = scalar("CommandId", "sequence_no", 4, "u32");
-                shape.write = "encode::u32(out, VALUE.0)".to_owned();
-                shape
-            }
-            "uuid" => {
-                let mut shape = scalar("[u8; 16]", "uuid", 16, "");
-                shape.write = "out.extend_from_slice(&VALUE)".to_owned();
-                shape
-            }
-            "str8" => made(
-                "Text",
-                "str8()?",
-                "walk_text(1, \"str8\")?".into(),
-                name,
-                false,
-            ),
-            "str16" => made(
-                "Text",
-                "str16()?",
-                "walk_text(2, \"str16\")?".into(),
-                name,
-                false,
-            ),
-            "vbin8" | "vbin16" | "vbin32" => {
-                let width = match name {
-                    "vbin8" => 1,
-                    "vbin16" => 2,
-                    _ => 4,
-                };
-                let walk = format!("walk_binary({width}, {name:?})?");
-                made("Vec<u8>", &format!("{name}()?"), walk, name, false)
-            }
-            "map" | "array" | "struct32" => {
-                let rust = match name {
-                    "map" => "Map",
-                    "array" => "Array",
-                    _ => "Struct32",
-                };
-                let mut shape = made(
-                    rust,
-                    &format!("{name}()?"),
-                    format!("walk_{name}()?"),
-                    "",
-                    false,
-                );
-                shape.write = "VALUE.encode(out)".to_owned();
-                shape
-            }
-            "sequence-set" => {
-                let read = "sequence_set()?";
-                made("SequenceSet", read, read.into(), "sequence_set", false)
-            }
-            "byte-ranges" => {
-                let read = "byte_ranges()?";
-                made("ByteRanges", read, read.into(), "byte_ranges", false)
-            }
-            _ => made("bool", "", String::new(), "", true),
-        },
-        Err(error) => made(
-            &format!("compile_error!({error:?})"),
-            "",
-            String::new(),
-            "",
-            true,
+        Ok(Resolved::Plain(name)) => plain_shape(name),
+        Err(error) => Shape::scalar(&format!("compile_error!({error:?})"), "", ""),
+    }
+}
+
+fn plain_shape(name: &str) -> Shape {
+    let binary = |width| {
+        let walk = format!("|cursor| cursor.walk_binary({width}, {name:?})");
+        Shape::owned(
+            "Vec<u8>",
+            name,
+            Some(walk),
+            &format!("encode::{name}(out, VALUE)"),
+        )
+    };
+    let text = |width| {
+        let walk = format!("|cursor| cursor.walk_text({width}, {name:?})");
+        Shape::owned(
+            "Text",
+            name,
+            Some(walk),
+            &format!("encode::{name}(out, VALUE)"),
+        )
+    };
+    match name {
+        "uint8" => Shape::scalar("u8", "u8", "encode::u8(out, VALUE)"),
+        "uint16" => Shape::scalar("u16", "u16", "encode::u16(out, VALUE)"),
+        "uint32" => Shape::scalar("u32", "u32", "encode::u32(out, VALUE)"),
+        "uint64" => Shape::scalar("u64", "u64", "encode::u64(out, VALUE)"),
+        "datetime" => Shape::scalar("i64", "datetime", "encode::i64(out, VALUE)"),
+        "sequence-no" => Shape::scalar("CommandId", "sequence_no", "encode::u32(out, VALUE.0)"),
+        "uuid" => Shape::scalar("[u8; 16]", "uuid", "out.extend_from_slice(&VALUE)"),
+        "str8" => text(1),
+        "str16" => text(2),
+        "vbin8" => binary(1),
+        "vbin16" => binary(2),
+        "vbin32" => binary(4),
+        "map" => Shape::owned(
+            "Map",
+            "map",
+            Some("Cursor::walk_map".into()),
+            "VALUE.encode(out)",
         ),
+        "array" => Shape::owned("Array", "array", None, "VALUE.encode(out)"),
+        "struct32" => Shape::owned("Struct32", "struct32", None, "VALUE.encode(out)"),
+        "sequence-set" => {
+            let write = "encode::sequence_set(out, VALUE)";
+            Shape::owned("SequenceSet", "sequence_set", None, write)
+        }
+        "byte-ranges" => {
+            let write = "encode::byte_ranges(out, VALUE)";
+            Shape::owned("ByteRanges", "byte_ranges", None, write)
+        }
+        "bit" => Shape::scalar("bool", "", ""),
+        other => {
+            let error = format!("compile_error!(\"fields of type {other} have no Rust type\")");
+            Shape::scalar(&error, "", "")
+        }
     }
 }
 
@@ -207,7 +196,7 @@ pub fn struct_definition(
     }
 }
 
-/// `Packed` of the struct, and `HeaderEntry` if it stands in headers.
+/// `Packed` of the struct, and `Selected` if it stands in headers.
 pub fn fields_impl(
     out: &mut String,
     description: &Description,
@@ -219,33 +208,36 @@ pub fn fields_impl(
 ) {
     let _ = writeln!(
         out,
-        "\nimpl Packed for {name} {{\nconst NAME: &'static str = {path:?};\n\n\
-         fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {{"
+        "\nimpl Packed for {name} {{\nconst NAME: &'static str = {path:?};\n\
+         const FIELDS: &'static [&'static str] = &["
+    );
+    for field in fields {
+        let _ = writeln!(out, "\"{path}.{}\",", field.name);
+    }
+    out.push_str(
+        "];\n\nfn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {\n",
     );
     if selected {
         out.push_str("Self::decode_selected(cursor, u16::MAX)\n");
     } else {
-        decode_body(out, description, class, path, pack, fields, false);
+        decode_body(out, description, class, pack, fields, false);
     }
-    let argument = if pack == 0 && fields.is_empty() {
-        "_out"
-    } else {
-        "out"
-    };
-    let _ = writeln!(
-        out,
-        "}}\n\nfn encode_fields(&self, {argument}: &mut Vec<u8>) {{"
-    );
+    out.push_str("}\n\nfn encode_fields(&self, out: &mut Vec<u8>) {\n");
     encode_body(out, description, class, pack, fields);
     out.push_str("}\n}\n");
     if selected {
+        let mut body = String::new();
+        decode_body(&mut body, description, class, pack, fields, true);
+        let wanted = if body.contains("wanted") {
+            "wanted"
+        } else {
+            "_wanted"
+        };
         let _ = writeln!(
             out,
-            "\nimpl HeaderEntry for {name} {{\nfn decode_selected(\n\
-             cursor: &mut Cursor<'_>,\nwanted: u16,\n) -> Result<Self, DecodeError> {{"
+            "\nimpl Selected for {name} {{\nfn decode_selected(\n\
+             cursor: &mut Cursor<'_>,\n{wanted}: u16,\n) -> Result<Self, DecodeError> {{\n{body}"
         );
-        // A struct of bits alone has nothing to select.
-        decode_body(out, description, class, path, pack, fields, true);
         out.push_str("}\n}\n");
     }
 }
@@ -254,46 +246,39 @@ fn decode_body(
     out: &mut String,
     description: &Description,
     class: &Class,
-    path: &str,
     pack: usize,
     fields: &[Field],
     selected: bool,
 ) {
-    let known = (1u32 << fields.len()) - 1;
-    let flags = if fields.is_empty() {
-        ""
-    } else {
-        "let flags = "
-    };
-    let read = match pack {
-        0 => String::new(),
-        1 => format!("{flags}cursor.in_field({path:?}).packing_flags_octet({known:#04x})?;"),
-        _ => format!("{flags}cursor.in_field({path:?}).packing_flags({known:#06x})?;"),
-    };
-    let _ = writeln!(out, "{read}\nOk(Self {{");
+    if fields.is_empty() {
+        let _ = writeln!(out, "Fields::of::<Self>(cursor, {pack})?;\nOk(Self {{}})");
+        return;
+    }
+    let bits_only = fields.iter().all(is_bit);
+    let mutable = if bits_only { "" } else { "mut " };
+    let _ = writeln!(
+        out,
+        "let {mutable}fields = Fields::of::<Self>(cursor, {pack})?;"
+    );
+    out.push_str("Ok(Self {\n");
     for (index, field) in fields.iter().enumerate() {
-        let flag = 1u32 << index;
-        let is_set = format!("flags & {flag:#06x} != 0");
-        if is_bit(field) {
-            let _ = writeln!(out, "{}: {is_set},", snake(&field.name));
-            continue;
-        }
         let shape = shape(description, class, field);
-        let place = format!("{path}.{}", field.name);
-        let read = format!("cursor.in_field({place:?}).{}", shape.read);
-        let walk = format!("cursor.in_field({place:?}).{};", shape.walk);
-        let (read, absent) = if is_option(field) {
-            (format!("Some({read})"), "None".to_owned())
+        let value = if is_bit(field) {
+            format!("fields.bit({index})")
+        } else if selected && let Some(walk) = shape.walk {
+            let default = if is_option(field) {
+                ""
+            } else {
+                ".unwrap_or_default()"
+            };
+            format!(
+                "fields.selected({index}, wanted, {}, {walk})?{default}",
+                shape.read
+            )
+        } else if is_option(field) {
+            format!("fields.optional({index}, {})?", shape.read)
         } else {
-            (read, "Default::default()".to_owned())
-        };
-        let value = match (pack, selected) {
-            (0, _) => read,
-            (_, false) => format!("if {is_set} {{ {read} }} else {{ {absent} }}"),
-            (_, true) => format!(
-                "if flags & wanted & {flag:#06x} != 0 {{ {read} }} else {{\n\
-                 if {is_set} {{ {walk} }}\n{absent} }}"
-            ),
+            format!("fields.required({index}, {})?", shape.read)
         };
         let _ = writeln!(out, "{}: {value},", snake(&field.name));
     }
@@ -329,20 +314,8 @@ fn encode_body(
         terms.insert(0, format!("{always:#06x}"));
     }
     let flags = terms.join(" | ");
-    match pack {
-        0 => {}
-        1 => {
-            let _ = writeln!(
-                out,
-                "let flags: u16 = {flags};\nencode::u8(out, flags as u8);"
-            );
-        }
-        _ => {
-            let _ = writeln!(
-                out,
-                "let flags: u16 = {flags};\nencode::packing_flags(out, flags);"
-            );
-        }
+    if pack != 0 {
+        let _ = writeln!(out, "encode::packing_flags(out, {pack}, {flags});");
     }
     for field in fields.iter().filter(|field| !is_bit(field)) {
         let name = snake(&field.name);

@@ -54,14 +54,15 @@ pub fn dispatch(description: &Description, kind: Kind) -> String {
     }
     handled_by(&mut out, &items);
     out.push_str("}\n");
+    let _ = writeln!(
+        out,
+        "\nmacro_rules! from_items {{\n($($item:ident)*) => {{\n$(impl From<$item> for {name} {{\n\
+         fn from(item: $item) -> Self {{\nSelf::$item(item)\n}}\n}})*\n}};\n}}\n\nfrom_items! {{"
+    );
     for (class, item) in &items {
-        let item_name = item_name(class, item);
-        let _ = writeln!(
-            out,
-            "\nimpl From<{item_name}> for {name} {{\n\
-             fn from(item: {item_name}) -> Self {{\nSelf::{item_name}(item)\n}}\n}}"
-        );
+        let _ = writeln!(out, "    {}", item_name(class, item));
     }
+    out.push_str("}\n");
     out
 }
 

@@ -182,10 +182,17 @@ pub fn item_name(class: &Class, item: &Item) -> String {
     camel(&class.name) + &camel(&item.name)
 }
 
-/// Structs that stand in a header segment.
-pub fn is_header_entry(class: &Class, item: &Struct) -> bool {
-    let headers = class.items.iter().filter_map(|item| item.header.as_ref());
-    headers
-        .flat_map(|header| &header.entries)
-        .any(|name| *name == item.name)
+/// Whether a struct stands in a header segment, or is a field of one that does.
+pub fn is_in_header(class: &Class, item: &Struct) -> bool {
+    let headers = || class.items.iter().filter_map(|item| item.header.as_ref());
+    let is_entry = |name: &str| {
+        headers()
+            .flat_map(|header| &header.entries)
+            .any(|e| e == name)
+    };
+    let owners = class.structs.iter().filter(|owner| is_entry(&owner.name));
+    is_entry(&item.name)
+        || owners
+            .flat_map(|owner| &owner.fields)
+            .any(|field| field.type_name == item.name)
 }

@@ -6,7 +6,7 @@ use super::command_id::CommandId;
 use super::decode_error::{DecodeError, Problem};
 use super::limits::{BUDGET_FLOOR, BUDGET_PER_OCTET, DEPTH_MAX};
 use super::map::Map;
-use super::packed::{Packed, Struct};
+use super::packed::{Packed, Selected, Struct};
 use super::sequence_set::SequenceSet;
 use super::struct32::Struct32;
 use super::value::Value;
@@ -222,21 +222,21 @@ impl<'a> Cursor<'a> {
         Ok(CommandId(u32::from_be_bytes(self.fixed("sequence-no")?)))
     }
 
-    /// The packing flags of a struct with two octets of them; bit n belongs to field n.
-    pub(crate) fn packing_flags(&mut self, known: u16) -> Result<u16, DecodeError> {
-        let flags = u16::from_le_bytes(self.fixed("packing flags")?);
-        self.check_flags(flags, known)
-    }
-
-    /// The packing flags of a struct with one octet of them.
-    pub(crate) fn packing_flags_octet(&mut self, known: u16) -> Result<u16, DecodeError> {
-        let flags = u16::from(self.fixed::<1>("packing flags")?[0]);
-        self.check_flags(flags, known)
-    }
-
-    fn check_flags(&self, flags: u16, known: u16) -> Result<u16, DecodeError> {
-        if flags & !known != 0 {
-            return Err(self.error(Problem::ReservedFlags(flags & !known)));
+    /// Packing flags in `width` (1 or 2) octets; bit n belongs to field n. Bits beyond the first
+    /// `fields` are reserved.
+    #[inline]
+    pub(crate) fn packing_flags(
+        &mut self,
+        width: usize,
+        fields: usize,
+    ) -> Result<u16, DecodeError> {
+        let flags = match width {
+            1 => u16::from(self.fixed::<1>("packing flags")?[0]),
+            _ => u16::from_le_bytes(self.fixed("packing flags")?),
+        };
+        let reserved = u32::from(flags) >> fields << fields;
+        if reserved != 0 {
+            return Err(self.error(Problem::ReservedFlags(reserved as u16)));
         }
         Ok(flags)
     }
@@ -402,6 +402,18 @@ impl<'a> Cursor<'a> {
             _ => u32::from_be_bytes(self.fixed(T::NAME)?) as usize,
         };
         self.nested(length, T::NAME, T::decode_fields)
+    }
+
+    /// Passes over a struct without a code, with all checks and charges of reading it.
+    pub(crate) fn walk_sized<T: Selected>(&mut self, width: usize) -> Result<(), DecodeError> {
+        let length = match width {
+            1 => usize::from(self.fixed::<1>(T::NAME)?[0]),
+            2 => usize::from(u16::from_be_bytes(self.fixed(T::NAME)?)),
+            _ => u32::from_be_bytes(self.fixed(T::NAME)?) as usize,
+        };
+        self.nested(length, T::NAME, |inner| {
+            T::decode_selected(inner, 0).map(drop)
+        })
     }
 
     /// Runs `read` on the fields of the struct with the code of `T` that comes next, size and code

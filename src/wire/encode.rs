@@ -62,9 +62,9 @@ pub(crate) fn vbin32(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// The packing flags of a struct with two octets of them: field 0 is bit 0 of the first octet.
-pub(crate) fn packing_flags(out: &mut Vec<u8>, flags: u16) {
-    out.extend_from_slice(&flags.to_le_bytes());
+/// Packing flags in `width` (1 or 2) octets: field 0 is bit 0 of the first octet.
+pub(crate) fn packing_flags(out: &mut Vec<u8>, width: usize, flags: u16) {
+    out.extend_from_slice(&flags.to_le_bytes()[..width]);
 }
 
 /// Writes what `content` appends, with its size in four octets in front.

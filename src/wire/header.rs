@@ -10,7 +10,7 @@ use super::cursor::Cursor;
 use super::decode_error::{DecodeError, Problem};
 use super::generated::{DeliveryProperties, FragmentProperties, MessageProperties};
 use super::map::Map;
-use super::packed::{HeaderEntry, Struct};
+use super::packed::{Selected, Struct};
 
 /// A header segment, taken apart.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,10 +79,10 @@ pub fn split(bytes: &[u8]) -> Result<HeaderParts, DecodeError> {
         }
         offset = range.end;
     }
-    if let Some(range) = &mut parts.message_properties {
-        if range.start >= delivery_range.end {
-            *range = range.start - delivery_range.len()..range.end - delivery_range.len();
-        }
+    if let Some(range) = &mut parts.message_properties
+        && range.start >= delivery_range.end
+    {
+        *range = range.start - delivery_range.len()..range.end - delivery_range.len();
     }
     parts.rest.reserve_exact(bytes.len() - delivery_range.len());
     parts.rest.extend_from_slice(&bytes[..delivery_range.start]);
@@ -91,7 +91,7 @@ pub fn split(bytes: &[u8]) -> Result<HeaderParts, DecodeError> {
 }
 
 /// Builds the wanted fields of the one struct in `item`, size and code included.
-fn select<T: HeaderEntry>(item: &[u8], wanted: u16) -> Result<T, DecodeError> {
+fn select<T: Selected + Struct>(item: &[u8], wanted: u16) -> Result<T, DecodeError> {
     let mut cursor = Cursor::new(item);
     cursor.in_field(T::NAME);
     let item = cursor.coded::<T, T>(|inner| T::decode_selected(inner, wanted))?;

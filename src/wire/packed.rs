@@ -9,6 +9,10 @@ pub trait Packed: Sized + Default {
     /// The name, as `class.item`.
     const NAME: &'static str;
 
+    /// The names of the fields in order, as `class.item.field`. The number of a field here is its
+    /// packing flag, and the `field-index` of an `execution.exception`.
+    const FIELDS: &'static [&'static str];
+
     /// Reads packing flags and fields.
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError>;
 
@@ -33,8 +37,9 @@ pub trait Struct: Packed {
 }
 
 /// A struct of the header segment: it can be read in part, and checked without building values.
-pub trait HeaderEntry: Struct {
-    /// Reads packing flags and fields, building only the fields whose bit is set in `wanted`; the
-    /// others are checked all the same (and charged to the budget) and stay at their default.
+pub trait Selected: Packed {
+    /// Reads packing flags and fields. Of the fields whose values take memory of their own, it
+    /// builds those whose bit is set in `wanted`; the others are checked all the same (and charged
+    /// to the budget) and stay at their default.
     fn decode_selected(cursor: &mut Cursor<'_>, wanted: u16) -> Result<Self, DecodeError>;
 }

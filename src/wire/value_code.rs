@@ -121,10 +121,10 @@ impl Value {
     fn decode_exact(cursor: &mut Cursor<'_>, code: u8) -> Result<Value, DecodeError> {
         let bytes = take_content(cursor, code)?;
         match (code, std::str::from_utf8(bytes)) {
-            (code::BOOLEAN, _) if bytes == [0] => return Ok(Value::Bool(false)),
-            (code::BOOLEAN, _) if bytes == [1] => return Ok(Value::Bool(true)),
-            (code::STR8, Ok(text)) => return Ok(Value::Str8(text.into())),
-            (code::STR16, Ok(text)) => return Ok(Value::Str16(text.into())),
+            (code::BOOLEAN, _) if bytes == [0] => Ok(Value::Bool(false)),
+            (code::BOOLEAN, _) if bytes == [1] => Ok(Value::Bool(true)),
+            (code::STR8, Ok(text)) => Ok(Value::Str8(text.into())),
+            (code::STR16, Ok(text)) => Ok(Value::Str16(text.into())),
             _ => Ok(Value::Other {
                 code,
                 bytes: bytes.to_vec(),
@@ -192,8 +192,8 @@ impl Value {
 
 fn text_code(code: u8, length: usize) -> u8 {
     match length {
-        0..=STR8_BYTES_MAX => code,
-        0..=STR16_BYTES_MAX => code::STR16,
+        ..=STR8_BYTES_MAX => code,
+        length if length <= STR16_BYTES_MAX => code::STR16,
         _ => code::VBIN32,
     }
 }

@@ -570,356 +570,74 @@ impl Command {
     }
 }
 
-impl From<ExecutionSync> for Command {
-    fn from(item: ExecutionSync) -> Self {
-        Self::ExecutionSync(item)
-    }
+macro_rules! from_items {
+($($item:ident)*) => {
+$(impl From<$item> for Command {
+fn from(item: $item) -> Self {
+Self::$item(item)
+}
+})*
+};
 }
 
-impl From<ExecutionResult> for Command {
-    fn from(item: ExecutionResult) -> Self {
-        Self::ExecutionResult(item)
-    }
-}
-
-impl From<ExecutionException> for Command {
-    fn from(item: ExecutionException) -> Self {
-        Self::ExecutionException(item)
-    }
-}
-
-impl From<MessageTransfer> for Command {
-    fn from(item: MessageTransfer) -> Self {
-        Self::MessageTransfer(item)
-    }
-}
-
-impl From<MessageAccept> for Command {
-    fn from(item: MessageAccept) -> Self {
-        Self::MessageAccept(item)
-    }
-}
-
-impl From<MessageReject> for Command {
-    fn from(item: MessageReject) -> Self {
-        Self::MessageReject(item)
-    }
-}
-
-impl From<MessageRelease> for Command {
-    fn from(item: MessageRelease) -> Self {
-        Self::MessageRelease(item)
-    }
-}
-
-impl From<MessageAcquire> for Command {
-    fn from(item: MessageAcquire) -> Self {
-        Self::MessageAcquire(item)
-    }
-}
-
-impl From<MessageResume> for Command {
-    fn from(item: MessageResume) -> Self {
-        Self::MessageResume(item)
-    }
-}
-
-impl From<MessageSubscribe> for Command {
-    fn from(item: MessageSubscribe) -> Self {
-        Self::MessageSubscribe(item)
-    }
-}
-
-impl From<MessageCancel> for Command {
-    fn from(item: MessageCancel) -> Self {
-        Self::MessageCancel(item)
-    }
-}
-
-impl From<MessageSetFlowMode> for Command {
-    fn from(item: MessageSetFlowMode) -> Self {
-        Self::MessageSetFlowMode(item)
-    }
-}
-
-impl From<MessageFlow> for Command {
-    fn from(item: MessageFlow) -> Self {
-        Self::MessageFlow(item)
-    }
-}
-
-impl From<MessageFlush> for Command {
-    fn from(item: MessageFlush) -> Self {
-        Self::MessageFlush(item)
-    }
-}
-
-impl From<MessageStop> for Command {
-    fn from(item: MessageStop) -> Self {
-        Self::MessageStop(item)
-    }
-}
-
-impl From<TxSelect> for Command {
-    fn from(item: TxSelect) -> Self {
-        Self::TxSelect(item)
-    }
-}
-
-impl From<TxCommit> for Command {
-    fn from(item: TxCommit) -> Self {
-        Self::TxCommit(item)
-    }
-}
-
-impl From<TxRollback> for Command {
-    fn from(item: TxRollback) -> Self {
-        Self::TxRollback(item)
-    }
-}
-
-impl From<DtxSelect> for Command {
-    fn from(item: DtxSelect) -> Self {
-        Self::DtxSelect(item)
-    }
-}
-
-impl From<DtxStart> for Command {
-    fn from(item: DtxStart) -> Self {
-        Self::DtxStart(item)
-    }
-}
-
-impl From<DtxEnd> for Command {
-    fn from(item: DtxEnd) -> Self {
-        Self::DtxEnd(item)
-    }
-}
-
-impl From<DtxCommit> for Command {
-    fn from(item: DtxCommit) -> Self {
-        Self::DtxCommit(item)
-    }
-}
-
-impl From<DtxForget> for Command {
-    fn from(item: DtxForget) -> Self {
-        Self::DtxForget(item)
-    }
-}
-
-impl From<DtxGetTimeout> for Command {
-    fn from(item: DtxGetTimeout) -> Self {
-        Self::DtxGetTimeout(item)
-    }
-}
-
-impl From<DtxPrepare> for Command {
-    fn from(item: DtxPrepare) -> Self {
-        Self::DtxPrepare(item)
-    }
-}
-
-impl From<DtxRecover> for Command {
-    fn from(item: DtxRecover) -> Self {
-        Self::DtxRecover(item)
-    }
-}
-
-impl From<DtxRollback> for Command {
-    fn from(item: DtxRollback) -> Self {
-        Self::DtxRollback(item)
-    }
-}
-
-impl From<DtxSetTimeout> for Command {
-    fn from(item: DtxSetTimeout) -> Self {
-        Self::DtxSetTimeout(item)
-    }
-}
-
-impl From<ExchangeDeclare> for Command {
-    fn from(item: ExchangeDeclare) -> Self {
-        Self::ExchangeDeclare(item)
-    }
-}
-
-impl From<ExchangeDelete> for Command {
-    fn from(item: ExchangeDelete) -> Self {
-        Self::ExchangeDelete(item)
-    }
-}
-
-impl From<ExchangeQuery> for Command {
-    fn from(item: ExchangeQuery) -> Self {
-        Self::ExchangeQuery(item)
-    }
-}
-
-impl From<ExchangeBind> for Command {
-    fn from(item: ExchangeBind) -> Self {
-        Self::ExchangeBind(item)
-    }
-}
-
-impl From<ExchangeUnbind> for Command {
-    fn from(item: ExchangeUnbind) -> Self {
-        Self::ExchangeUnbind(item)
-    }
-}
-
-impl From<ExchangeBound> for Command {
-    fn from(item: ExchangeBound) -> Self {
-        Self::ExchangeBound(item)
-    }
-}
-
-impl From<QueueDeclare> for Command {
-    fn from(item: QueueDeclare) -> Self {
-        Self::QueueDeclare(item)
-    }
-}
-
-impl From<QueueDelete> for Command {
-    fn from(item: QueueDelete) -> Self {
-        Self::QueueDelete(item)
-    }
-}
-
-impl From<QueuePurge> for Command {
-    fn from(item: QueuePurge) -> Self {
-        Self::QueuePurge(item)
-    }
-}
-
-impl From<QueueQuery> for Command {
-    fn from(item: QueueQuery) -> Self {
-        Self::QueueQuery(item)
-    }
-}
-
-impl From<FileQos> for Command {
-    fn from(item: FileQos) -> Self {
-        Self::FileQos(item)
-    }
-}
-
-impl From<FileQosOk> for Command {
-    fn from(item: FileQosOk) -> Self {
-        Self::FileQosOk(item)
-    }
-}
-
-impl From<FileConsume> for Command {
-    fn from(item: FileConsume) -> Self {
-        Self::FileConsume(item)
-    }
-}
-
-impl From<FileConsumeOk> for Command {
-    fn from(item: FileConsumeOk) -> Self {
-        Self::FileConsumeOk(item)
-    }
-}
-
-impl From<FileCancel> for Command {
-    fn from(item: FileCancel) -> Self {
-        Self::FileCancel(item)
-    }
-}
-
-impl From<FileOpen> for Command {
-    fn from(item: FileOpen) -> Self {
-        Self::FileOpen(item)
-    }
-}
-
-impl From<FileOpenOk> for Command {
-    fn from(item: FileOpenOk) -> Self {
-        Self::FileOpenOk(item)
-    }
-}
-
-impl From<FileStage> for Command {
-    fn from(item: FileStage) -> Self {
-        Self::FileStage(item)
-    }
-}
-
-impl From<FilePublish> for Command {
-    fn from(item: FilePublish) -> Self {
-        Self::FilePublish(item)
-    }
-}
-
-impl From<FileReturn> for Command {
-    fn from(item: FileReturn) -> Self {
-        Self::FileReturn(item)
-    }
-}
-
-impl From<FileDeliver> for Command {
-    fn from(item: FileDeliver) -> Self {
-        Self::FileDeliver(item)
-    }
-}
-
-impl From<FileAck> for Command {
-    fn from(item: FileAck) -> Self {
-        Self::FileAck(item)
-    }
-}
-
-impl From<FileReject> for Command {
-    fn from(item: FileReject) -> Self {
-        Self::FileReject(item)
-    }
-}
-
-impl From<StreamQos> for Command {
-    fn from(item: StreamQos) -> Self {
-        Self::StreamQos(item)
-    }
-}
-
-impl From<StreamQosOk> for Command {
-    fn from(item: StreamQosOk) -> Self {
-        Self::StreamQosOk(item)
-    }
-}
-
-impl From<StreamConsume> for Command {
-    fn from(item: StreamConsume) -> Self {
-        Self::StreamConsume(item)
-    }
-}
-
-impl From<StreamConsumeOk> for Command {
-    fn from(item: StreamConsumeOk) -> Self {
-        Self::StreamConsumeOk(item)
-    }
-}
-
-impl From<StreamCancel> for Command {
-    fn from(item: StreamCancel) -> Self {
-        Self::StreamCancel(item)
-    }
-}
-
-impl From<StreamPublish> for Command {
-    fn from(item: StreamPublish) -> Self {
-        Self::StreamPublish(item)
-    }
-}
-
-impl From<StreamReturn> for Command {
-    fn from(item: StreamReturn) -> Self {
-        Self::StreamReturn(item)
-    }
-}
-
-impl From<StreamDeliver> for Command {
-    fn from(item: StreamDeliver) -> Self {
-        Self::StreamDeliver(item)
-    }
+from_items! {
+    ExecutionSync
+    ExecutionResult
+    ExecutionException
+    MessageTransfer
+    MessageAccept
+    MessageReject
+    MessageRelease
+    MessageAcquire
+    MessageResume
+    MessageSubscribe
+    MessageCancel
+    MessageSetFlowMode
+    MessageFlow
+    MessageFlush
+    MessageStop
+    TxSelect
+    TxCommit
+    TxRollback
+    DtxSelect
+    DtxStart
+    DtxEnd
+    DtxCommit
+    DtxForget
+    DtxGetTimeout
+    DtxPrepare
+    DtxRecover
+    DtxRollback
+    DtxSetTimeout
+    ExchangeDeclare
+    ExchangeDelete
+    ExchangeQuery
+    ExchangeBind
+    ExchangeUnbind
+    ExchangeBound
+    QueueDeclare
+    QueueDelete
+    QueuePurge
+    QueueQuery
+    FileQos
+    FileQosOk
+    FileConsume
+    FileConsumeOk
+    FileCancel
+    FileOpen
+    FileOpenOk
+    FileStage
+    FilePublish
+    FileReturn
+    FileDeliver
+    FileAck
+    FileReject
+    StreamQos
+    StreamQosOk
+    StreamConsume
+    StreamConsumeOk
+    StreamCancel
+    StreamPublish
+    StreamReturn
+    StreamDeliver
 }

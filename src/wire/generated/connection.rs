@@ -1,64 +1,35 @@
-//! Class `connection` (code 1).
+//! Class `connection` (code 1), spoken by the server (must), the client (must).
 
 // Generated from spec/amqp-0-10.spec by spec/generator. Not to be edited:
 // UPDATE=1 cargo test --test spec_staleness
-
-use std::fmt;
 
 use crate::wire::Text;
 use crate::wire::array::Array;
 use crate::wire::cursor::Cursor;
 use crate::wire::decode_error::DecodeError;
 use crate::wire::encode;
+use crate::wire::fields::Fields;
 use crate::wire::map::Map;
+use crate::wire::named_number;
 use crate::wire::packed::Packed;
 
-/// `connection.close-code`; values without a name are kept as they come.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CloseCode(pub u16);
-
-impl CloseCode {
-    /// `normal`.
-    pub const NORMAL: Self = Self(200);
-    /// `connection-forced`.
-    pub const CONNECTION_FORCED: Self = Self(320);
-    /// `invalid-path`.
-    pub const INVALID_PATH: Self = Self(402);
-    /// `framing-error`.
-    pub const FRAMING_ERROR: Self = Self(501);
-
-    /// The name of the value, if it has one.
-    pub fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::NORMAL => "normal",
-            Self::CONNECTION_FORCED => "connection-forced",
-            Self::INVALID_PATH => "invalid-path",
-            Self::FRAMING_ERROR => "framing-error",
-            _ => return None,
-        })
-    }
-}
-
-impl fmt::Display for CloseCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "{}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for CloseCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CloseCode({}", self.0)?;
-        if let Some(name) = self.name() {
-            write!(f, " {name}")?;
-        }
-        f.write_str(")")
+named_number! {
+    /// `connection.close-code`; values without a name are kept as they come.
+    pub struct CloseCode(u16) {
+        /// `normal`.
+        NORMAL = 200, "normal";
+        /// `connection-forced`.
+        CONNECTION_FORCED = 320, "connection-forced";
+        /// `invalid-path`.
+        INVALID_PATH = 402, "invalid-path";
+        /// `framing-error`.
+        FRAMING_ERROR = 501, "framing-error";
     }
 }
 
 /// Control `connection.start`, code 1.1.
+///
+/// Handled by the client (must). Answered by `start-ok`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectionStart {
     /// `map`, optional.
@@ -71,35 +42,23 @@ pub struct ConnectionStart {
 
 impl Packed for ConnectionStart {
     const NAME: &'static str = "connection.start";
+    const FIELDS: &'static [&'static str] = &[
+        "connection.start.server-properties",
+        "connection.start.mechanisms",
+        "connection.start.locales",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("connection.start").packing_flags(0x0007)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            server_properties: if flags & 0x0001 != 0 {
-                Some(
-                    cursor
-                        .in_field("connection.start.server-properties")
-                        .map()?,
-                )
-            } else {
-                None
-            },
-            mechanisms: if flags & 0x0002 != 0 {
-                cursor.in_field("connection.start.mechanisms").array()?
-            } else {
-                Default::default()
-            },
-            locales: if flags & 0x0004 != 0 {
-                cursor.in_field("connection.start.locales").array()?
-            } else {
-                Default::default()
-            },
+            server_properties: fields.optional(0, Cursor::map)?,
+            mechanisms: fields.required(1, Cursor::array)?,
+            locales: fields.required(2, Cursor::array)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0006 | u16::from(self.server_properties.is_some());
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0006 | u16::from(self.server_properties.is_some()));
         if let Some(server_properties) = &self.server_properties {
             server_properties.encode(out);
         }
@@ -109,6 +68,8 @@ impl Packed for ConnectionStart {
 }
 
 /// Control `connection.start-ok`, code 1.2.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectionStartOk {
     /// `map`, optional.
@@ -123,44 +84,31 @@ pub struct ConnectionStartOk {
 
 impl Packed for ConnectionStartOk {
     const NAME: &'static str = "connection.start-ok";
+    const FIELDS: &'static [&'static str] = &[
+        "connection.start-ok.client-properties",
+        "connection.start-ok.mechanism",
+        "connection.start-ok.response",
+        "connection.start-ok.locale",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("connection.start-ok")
-            .packing_flags(0x000f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            client_properties: if flags & 0x0001 != 0 {
-                Some(
-                    cursor
-                        .in_field("connection.start-ok.client-properties")
-                        .map()?,
-                )
-            } else {
-                None
-            },
-            mechanism: if flags & 0x0002 != 0 {
-                cursor.in_field("connection.start-ok.mechanism").str8()?
-            } else {
-                Default::default()
-            },
-            response: if flags & 0x0004 != 0 {
-                Some(cursor.in_field("connection.start-ok.response").vbin32()?)
-            } else {
-                None
-            },
-            locale: if flags & 0x0008 != 0 {
-                cursor.in_field("connection.start-ok.locale").str8()?
-            } else {
-                Default::default()
-            },
+            client_properties: fields.optional(0, Cursor::map)?,
+            mechanism: fields.required(1, Cursor::str8)?,
+            response: fields.optional(2, Cursor::vbin32)?,
+            locale: fields.required(3, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x000a
-            | u16::from(self.client_properties.is_some())
-            | u16::from(self.response.is_some()) << 2;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            0x000a
+                | u16::from(self.client_properties.is_some())
+                | u16::from(self.response.is_some()) << 2,
+        );
         if let Some(client_properties) = &self.client_properties {
             client_properties.encode(out);
         }
@@ -173,6 +121,8 @@ impl Packed for ConnectionStartOk {
 }
 
 /// Control `connection.secure`, code 1.3.
+///
+/// Handled by the client (must). Answered by `secure-ok`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectionSecure {
     /// `vbin32`, required.
@@ -181,26 +131,24 @@ pub struct ConnectionSecure {
 
 impl Packed for ConnectionSecure {
     const NAME: &'static str = "connection.secure";
+    const FIELDS: &'static [&'static str] = &["connection.secure.challenge"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("connection.secure").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            challenge: if flags & 0x0001 != 0 {
-                cursor.in_field("connection.secure.challenge").vbin32()?
-            } else {
-                Default::default()
-            },
+            challenge: fields.required(0, Cursor::vbin32)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001);
         encode::vbin32(out, &self.challenge);
     }
 }
 
 /// Control `connection.secure-ok`, code 1.4.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectionSecureOk {
     /// `vbin32`, required.
@@ -209,28 +157,24 @@ pub struct ConnectionSecureOk {
 
 impl Packed for ConnectionSecureOk {
     const NAME: &'static str = "connection.secure-ok";
+    const FIELDS: &'static [&'static str] = &["connection.secure-ok.response"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("connection.secure-ok")
-            .packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            response: if flags & 0x0001 != 0 {
-                cursor.in_field("connection.secure-ok.response").vbin32()?
-            } else {
-                Default::default()
-            },
+            response: fields.required(0, Cursor::vbin32)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001);
         encode::vbin32(out, &self.response);
     }
 }
 
 /// Control `connection.tune`, code 1.5.
+///
+/// Handled by the client (must). Answered by `tune-ok`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectionTune {
     /// `uint16`, optional.
@@ -245,39 +189,32 @@ pub struct ConnectionTune {
 
 impl Packed for ConnectionTune {
     const NAME: &'static str = "connection.tune";
+    const FIELDS: &'static [&'static str] = &[
+        "connection.tune.channel-max",
+        "connection.tune.max-frame-size",
+        "connection.tune.heartbeat-min",
+        "connection.tune.heartbeat-max",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("connection.tune").packing_flags(0x000f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            channel_max: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("connection.tune.channel-max").u16()?)
-            } else {
-                None
-            },
-            max_frame_size: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("connection.tune.max-frame-size").u16()?)
-            } else {
-                None
-            },
-            heartbeat_min: if flags & 0x0004 != 0 {
-                Some(cursor.in_field("connection.tune.heartbeat-min").u16()?)
-            } else {
-                None
-            },
-            heartbeat_max: if flags & 0x0008 != 0 {
-                Some(cursor.in_field("connection.tune.heartbeat-max").u16()?)
-            } else {
-                None
-            },
+            channel_max: fields.optional(0, Cursor::u16)?,
+            max_frame_size: fields.optional(1, Cursor::u16)?,
+            heartbeat_min: fields.optional(2, Cursor::u16)?,
+            heartbeat_max: fields.optional(3, Cursor::u16)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.channel_max.is_some())
-            | u16::from(self.max_frame_size.is_some()) << 1
-            | u16::from(self.heartbeat_min.is_some()) << 2
-            | u16::from(self.heartbeat_max.is_some()) << 3;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.channel_max.is_some())
+                | u16::from(self.max_frame_size.is_some()) << 1
+                | u16::from(self.heartbeat_min.is_some()) << 2
+                | u16::from(self.heartbeat_max.is_some()) << 3,
+        );
         if let Some(channel_max) = self.channel_max {
             encode::u16(out, channel_max);
         }
@@ -294,6 +231,8 @@ impl Packed for ConnectionTune {
 }
 
 /// Control `connection.tune-ok`, code 1.6.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectionTuneOk {
     /// `uint16`, required.
@@ -306,35 +245,29 @@ pub struct ConnectionTuneOk {
 
 impl Packed for ConnectionTuneOk {
     const NAME: &'static str = "connection.tune-ok";
+    const FIELDS: &'static [&'static str] = &[
+        "connection.tune-ok.channel-max",
+        "connection.tune-ok.max-frame-size",
+        "connection.tune-ok.heartbeat",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("connection.tune-ok")
-            .packing_flags(0x0007)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            channel_max: if flags & 0x0001 != 0 {
-                cursor.in_field("connection.tune-ok.channel-max").u16()?
-            } else {
-                Default::default()
-            },
-            max_frame_size: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("connection.tune-ok.max-frame-size").u16()?)
-            } else {
-                None
-            },
-            heartbeat: if flags & 0x0004 != 0 {
-                Some(cursor.in_field("connection.tune-ok.heartbeat").u16()?)
-            } else {
-                None
-            },
+            channel_max: fields.required(0, Cursor::u16)?,
+            max_frame_size: fields.optional(1, Cursor::u16)?,
+            heartbeat: fields.optional(2, Cursor::u16)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001
-            | u16::from(self.max_frame_size.is_some()) << 1
-            | u16::from(self.heartbeat.is_some()) << 2;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            0x0001
+                | u16::from(self.max_frame_size.is_some()) << 1
+                | u16::from(self.heartbeat.is_some()) << 2,
+        );
         encode::u16(out, self.channel_max);
         if let Some(max_frame_size) = self.max_frame_size {
             encode::u16(out, max_frame_size);
@@ -346,6 +279,8 @@ impl Packed for ConnectionTuneOk {
 }
 
 /// Control `connection.open`, code 1.7.
+///
+/// Handled by the server (must). Answered by `open-ok` or `redirect`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectionOpen {
     /// `str8`, required.
@@ -358,28 +293,27 @@ pub struct ConnectionOpen {
 
 impl Packed for ConnectionOpen {
     const NAME: &'static str = "connection.open";
+    const FIELDS: &'static [&'static str] = &[
+        "connection.open.virtual-host",
+        "connection.open.capabilities",
+        "connection.open.insist",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("connection.open").packing_flags(0x0007)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            virtual_host: if flags & 0x0001 != 0 {
-                cursor.in_field("connection.open.virtual-host").str8()?
-            } else {
-                Default::default()
-            },
-            capabilities: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("connection.open.capabilities").array()?)
-            } else {
-                None
-            },
-            insist: flags & 0x0004 != 0,
+            virtual_host: fields.required(0, Cursor::str8)?,
+            capabilities: fields.optional(1, Cursor::array)?,
+            insist: fields.bit(2),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 =
-            0x0001 | u16::from(self.capabilities.is_some()) << 1 | u16::from(self.insist) << 2;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            0x0001 | u16::from(self.capabilities.is_some()) << 1 | u16::from(self.insist) << 2,
+        );
         encode::str8(out, &self.virtual_host);
         if let Some(capabilities) = &self.capabilities {
             capabilities.encode(out);
@@ -388,6 +322,8 @@ impl Packed for ConnectionOpen {
 }
 
 /// Control `connection.open-ok`, code 1.8.
+///
+/// Handled by the client (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectionOpenOk {
     /// `amqp-host-array`, optional.
@@ -396,23 +332,17 @@ pub struct ConnectionOpenOk {
 
 impl Packed for ConnectionOpenOk {
     const NAME: &'static str = "connection.open-ok";
+    const FIELDS: &'static [&'static str] = &["connection.open-ok.known-hosts"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("connection.open-ok")
-            .packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            known_hosts: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("connection.open-ok.known-hosts").array()?)
-            } else {
-                None
-            },
+            known_hosts: fields.optional(0, Cursor::array)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.known_hosts.is_some());
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, u16::from(self.known_hosts.is_some()));
         if let Some(known_hosts) = &self.known_hosts {
             known_hosts.encode(out);
         }
@@ -420,6 +350,8 @@ impl Packed for ConnectionOpenOk {
 }
 
 /// Control `connection.redirect`, code 1.9.
+///
+/// Handled by the client (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectionRedirect {
     /// `amqp-host-url`, required.
@@ -430,28 +362,21 @@ pub struct ConnectionRedirect {
 
 impl Packed for ConnectionRedirect {
     const NAME: &'static str = "connection.redirect";
+    const FIELDS: &'static [&'static str] = &[
+        "connection.redirect.host",
+        "connection.redirect.known-hosts",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("connection.redirect")
-            .packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            host: if flags & 0x0001 != 0 {
-                cursor.in_field("connection.redirect.host").str16()?
-            } else {
-                Default::default()
-            },
-            known_hosts: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("connection.redirect.known-hosts").array()?)
-            } else {
-                None
-            },
+            host: fields.required(0, Cursor::str16)?,
+            known_hosts: fields.optional(1, Cursor::array)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001 | u16::from(self.known_hosts.is_some()) << 1;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001 | u16::from(self.known_hosts.is_some()) << 1);
         encode::str16(out, &self.host);
         if let Some(known_hosts) = &self.known_hosts {
             known_hosts.encode(out);
@@ -460,26 +385,28 @@ impl Packed for ConnectionRedirect {
 }
 
 /// Control `connection.heartbeat`, code 1.10.
+///
+/// Handled by the client (may), the server (may).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectionHeartbeat {}
 
 impl Packed for ConnectionHeartbeat {
     const NAME: &'static str = "connection.heartbeat";
+    const FIELDS: &'static [&'static str] = &[];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        cursor
-            .in_field("connection.heartbeat")
-            .packing_flags(0x0000)?;
+        Fields::of::<Self>(cursor, 2)?;
         Ok(Self {})
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0000;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0000);
     }
 }
 
 /// Control `connection.close`, code 1.11.
+///
+/// Handled by the client (must), the server (must). Answered by `close-ok`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectionClose {
     /// `close-code`, required.
@@ -490,29 +417,19 @@ pub struct ConnectionClose {
 
 impl Packed for ConnectionClose {
     const NAME: &'static str = "connection.close";
+    const FIELDS: &'static [&'static str] =
+        &["connection.close.reply-code", "connection.close.reply-text"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("connection.close").packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            reply_code: if flags & 0x0001 != 0 {
-                cursor
-                    .in_field("connection.close.reply-code")
-                    .u16()
-                    .map(CloseCode)?
-            } else {
-                Default::default()
-            },
-            reply_text: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("connection.close.reply-text").str8()?)
-            } else {
-                None
-            },
+            reply_code: fields.required(0, CloseCode::decode)?,
+            reply_text: fields.optional(1, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001 | u16::from(self.reply_text.is_some()) << 1;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001 | u16::from(self.reply_text.is_some()) << 1);
         encode::u16(out, self.reply_code.0);
         if let Some(reply_text) = &self.reply_text {
             encode::str8(out, reply_text);
@@ -521,21 +438,21 @@ impl Packed for ConnectionClose {
 }
 
 /// Control `connection.close-ok`, code 1.12.
+///
+/// Handled by the client (must), the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConnectionCloseOk {}
 
 impl Packed for ConnectionCloseOk {
     const NAME: &'static str = "connection.close-ok";
+    const FIELDS: &'static [&'static str] = &[];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        cursor
-            .in_field("connection.close-ok")
-            .packing_flags(0x0000)?;
+        Fields::of::<Self>(cursor, 2)?;
         Ok(Self {})
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0000;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0000);
     }
 }

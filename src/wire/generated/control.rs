@@ -286,152 +286,40 @@ impl Control {
     }
 }
 
-impl From<ConnectionStart> for Control {
-    fn from(item: ConnectionStart) -> Self {
-        Self::ConnectionStart(item)
-    }
+macro_rules! from_items {
+($($item:ident)*) => {
+$(impl From<$item> for Control {
+fn from(item: $item) -> Self {
+Self::$item(item)
+}
+})*
+};
 }
 
-impl From<ConnectionStartOk> for Control {
-    fn from(item: ConnectionStartOk) -> Self {
-        Self::ConnectionStartOk(item)
-    }
-}
-
-impl From<ConnectionSecure> for Control {
-    fn from(item: ConnectionSecure) -> Self {
-        Self::ConnectionSecure(item)
-    }
-}
-
-impl From<ConnectionSecureOk> for Control {
-    fn from(item: ConnectionSecureOk) -> Self {
-        Self::ConnectionSecureOk(item)
-    }
-}
-
-impl From<ConnectionTune> for Control {
-    fn from(item: ConnectionTune) -> Self {
-        Self::ConnectionTune(item)
-    }
-}
-
-impl From<ConnectionTuneOk> for Control {
-    fn from(item: ConnectionTuneOk) -> Self {
-        Self::ConnectionTuneOk(item)
-    }
-}
-
-impl From<ConnectionOpen> for Control {
-    fn from(item: ConnectionOpen) -> Self {
-        Self::ConnectionOpen(item)
-    }
-}
-
-impl From<ConnectionOpenOk> for Control {
-    fn from(item: ConnectionOpenOk) -> Self {
-        Self::ConnectionOpenOk(item)
-    }
-}
-
-impl From<ConnectionRedirect> for Control {
-    fn from(item: ConnectionRedirect) -> Self {
-        Self::ConnectionRedirect(item)
-    }
-}
-
-impl From<ConnectionHeartbeat> for Control {
-    fn from(item: ConnectionHeartbeat) -> Self {
-        Self::ConnectionHeartbeat(item)
-    }
-}
-
-impl From<ConnectionClose> for Control {
-    fn from(item: ConnectionClose) -> Self {
-        Self::ConnectionClose(item)
-    }
-}
-
-impl From<ConnectionCloseOk> for Control {
-    fn from(item: ConnectionCloseOk) -> Self {
-        Self::ConnectionCloseOk(item)
-    }
-}
-
-impl From<SessionAttach> for Control {
-    fn from(item: SessionAttach) -> Self {
-        Self::SessionAttach(item)
-    }
-}
-
-impl From<SessionAttached> for Control {
-    fn from(item: SessionAttached) -> Self {
-        Self::SessionAttached(item)
-    }
-}
-
-impl From<SessionDetach> for Control {
-    fn from(item: SessionDetach) -> Self {
-        Self::SessionDetach(item)
-    }
-}
-
-impl From<SessionDetached> for Control {
-    fn from(item: SessionDetached) -> Self {
-        Self::SessionDetached(item)
-    }
-}
-
-impl From<SessionRequestTimeout> for Control {
-    fn from(item: SessionRequestTimeout) -> Self {
-        Self::SessionRequestTimeout(item)
-    }
-}
-
-impl From<SessionTimeout> for Control {
-    fn from(item: SessionTimeout) -> Self {
-        Self::SessionTimeout(item)
-    }
-}
-
-impl From<SessionCommandPoint> for Control {
-    fn from(item: SessionCommandPoint) -> Self {
-        Self::SessionCommandPoint(item)
-    }
-}
-
-impl From<SessionExpected> for Control {
-    fn from(item: SessionExpected) -> Self {
-        Self::SessionExpected(item)
-    }
-}
-
-impl From<SessionConfirmed> for Control {
-    fn from(item: SessionConfirmed) -> Self {
-        Self::SessionConfirmed(item)
-    }
-}
-
-impl From<SessionCompleted> for Control {
-    fn from(item: SessionCompleted) -> Self {
-        Self::SessionCompleted(item)
-    }
-}
-
-impl From<SessionKnownCompleted> for Control {
-    fn from(item: SessionKnownCompleted) -> Self {
-        Self::SessionKnownCompleted(item)
-    }
-}
-
-impl From<SessionFlush> for Control {
-    fn from(item: SessionFlush) -> Self {
-        Self::SessionFlush(item)
-    }
-}
-
-impl From<SessionGap> for Control {
-    fn from(item: SessionGap) -> Self {
-        Self::SessionGap(item)
-    }
+from_items! {
+    ConnectionStart
+    ConnectionStartOk
+    ConnectionSecure
+    ConnectionSecureOk
+    ConnectionTune
+    ConnectionTuneOk
+    ConnectionOpen
+    ConnectionOpenOk
+    ConnectionRedirect
+    ConnectionHeartbeat
+    ConnectionClose
+    ConnectionCloseOk
+    SessionAttach
+    SessionAttached
+    SessionDetach
+    SessionDetached
+    SessionRequestTimeout
+    SessionTimeout
+    SessionCommandPoint
+    SessionExpected
+    SessionConfirmed
+    SessionCompleted
+    SessionKnownCompleted
+    SessionFlush
+    SessionGap
 }

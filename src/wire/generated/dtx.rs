@@ -1,71 +1,36 @@
-//! Class `dtx` (code 6).
+//! Class `dtx` (code 6), spoken by the server (may), the client (may).
 
 // Generated from spec/amqp-0-10.spec by spec/generator. Not to be edited:
 // UPDATE=1 cargo test --test spec_staleness
-
-use std::fmt;
 
 use crate::wire::array::Array;
 use crate::wire::cursor::Cursor;
 use crate::wire::decode_error::DecodeError;
 use crate::wire::encode;
+use crate::wire::fields::Fields;
+use crate::wire::named_number;
 use crate::wire::packed::Packed;
 use crate::wire::packed::Struct;
 
-/// `dtx.xa-status`; values without a name are kept as they come.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct XaStatus(pub u16);
-
-impl XaStatus {
-    /// `xa-ok`.
-    pub const XA_OK: Self = Self(0);
-    /// `xa-rbrollback`.
-    pub const XA_RBROLLBACK: Self = Self(1);
-    /// `xa-rbtimeout`.
-    pub const XA_RBTIMEOUT: Self = Self(2);
-    /// `xa-heurhaz`.
-    pub const XA_HEURHAZ: Self = Self(3);
-    /// `xa-heurcom`.
-    pub const XA_HEURCOM: Self = Self(4);
-    /// `xa-heurrb`.
-    pub const XA_HEURRB: Self = Self(5);
-    /// `xa-heurmix`.
-    pub const XA_HEURMIX: Self = Self(6);
-    /// `xa-rdonly`.
-    pub const XA_RDONLY: Self = Self(7);
-
-    /// The name of the value, if it has one.
-    pub fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::XA_OK => "xa-ok",
-            Self::XA_RBROLLBACK => "xa-rbrollback",
-            Self::XA_RBTIMEOUT => "xa-rbtimeout",
-            Self::XA_HEURHAZ => "xa-heurhaz",
-            Self::XA_HEURCOM => "xa-heurcom",
-            Self::XA_HEURRB => "xa-heurrb",
-            Self::XA_HEURMIX => "xa-heurmix",
-            Self::XA_RDONLY => "xa-rdonly",
-            _ => return None,
-        })
-    }
-}
-
-impl fmt::Display for XaStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "{}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for XaStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "XaStatus({}", self.0)?;
-        if let Some(name) = self.name() {
-            write!(f, " {name}")?;
-        }
-        f.write_str(")")
+named_number! {
+    /// `dtx.xa-status`; values without a name are kept as they come.
+    pub struct XaStatus(u16) {
+        /// `xa-ok`.
+        XA_OK = 0, "xa-ok";
+        /// `xa-rbrollback`.
+        XA_RBROLLBACK = 1, "xa-rbrollback";
+        /// `xa-rbtimeout`.
+        XA_RBTIMEOUT = 2, "xa-rbtimeout";
+        /// `xa-heurhaz`.
+        XA_HEURHAZ = 3, "xa-heurhaz";
+        /// `xa-heurcom`.
+        XA_HEURCOM = 4, "xa-heurcom";
+        /// `xa-heurrb`.
+        XA_HEURRB = 5, "xa-heurrb";
+        /// `xa-heurmix`.
+        XA_HEURMIX = 6, "xa-heurmix";
+        /// `xa-rdonly`.
+        XA_RDONLY = 7, "xa-rdonly";
     }
 }
 
@@ -78,24 +43,17 @@ pub struct DtxXaResult {
 
 impl Packed for DtxXaResult {
     const NAME: &'static str = "dtx.xa-result";
+    const FIELDS: &'static [&'static str] = &["dtx.xa-result.status"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("dtx.xa-result").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            status: if flags & 0x0001 != 0 {
-                cursor
-                    .in_field("dtx.xa-result.status")
-                    .u16()
-                    .map(XaStatus)?
-            } else {
-                Default::default()
-            },
+            status: fields.required(0, XaStatus::decode)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001);
         encode::u16(out, self.status.0);
     }
 }
@@ -117,31 +75,20 @@ pub struct DtxXid {
 
 impl Packed for DtxXid {
     const NAME: &'static str = "dtx.xid";
+    const FIELDS: &'static [&'static str] =
+        &["dtx.xid.format", "dtx.xid.global-id", "dtx.xid.branch-id"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("dtx.xid").packing_flags(0x0007)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            format: if flags & 0x0001 != 0 {
-                cursor.in_field("dtx.xid.format").u32()?
-            } else {
-                Default::default()
-            },
-            global_id: if flags & 0x0002 != 0 {
-                cursor.in_field("dtx.xid.global-id").vbin8()?
-            } else {
-                Default::default()
-            },
-            branch_id: if flags & 0x0004 != 0 {
-                cursor.in_field("dtx.xid.branch-id").vbin8()?
-            } else {
-                Default::default()
-            },
+            format: fields.required(0, Cursor::u32)?,
+            global_id: fields.required(1, Cursor::vbin8)?,
+            branch_id: fields.required(2, Cursor::vbin8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0007;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0007);
         encode::u32(out, self.format);
         encode::vbin8(out, &self.global_id);
         encode::vbin8(out, &self.branch_id);
@@ -161,23 +108,17 @@ pub struct DtxGetTimeoutResult {
 
 impl Packed for DtxGetTimeoutResult {
     const NAME: &'static str = "dtx.get-timeout-result";
+    const FIELDS: &'static [&'static str] = &["dtx.get-timeout-result.timeout"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("dtx.get-timeout-result")
-            .packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            timeout: if flags & 0x0001 != 0 {
-                cursor.in_field("dtx.get-timeout-result.timeout").u32()?
-            } else {
-                Default::default()
-            },
+            timeout: fields.required(0, Cursor::u32)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001);
         encode::u32(out, self.timeout);
     }
 }
@@ -195,23 +136,17 @@ pub struct DtxRecoverResult {
 
 impl Packed for DtxRecoverResult {
     const NAME: &'static str = "dtx.recover-result";
+    const FIELDS: &'static [&'static str] = &["dtx.recover-result.in-doubt"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("dtx.recover-result")
-            .packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            in_doubt: if flags & 0x0001 != 0 {
-                cursor.in_field("dtx.recover-result.in-doubt").array()?
-            } else {
-                Default::default()
-            },
+            in_doubt: fields.required(0, Cursor::array)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001);
         self.in_doubt.encode(out);
     }
 }
@@ -221,24 +156,29 @@ impl Struct for DtxRecoverResult {
 }
 
 /// Command `dtx.select`, code 6.1.
+///
+/// Handled by the server (may).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DtxSelect {}
 
 impl Packed for DtxSelect {
     const NAME: &'static str = "dtx.select";
+    const FIELDS: &'static [&'static str] = &[];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        cursor.in_field("dtx.select").packing_flags(0x0000)?;
+        Fields::of::<Self>(cursor, 2)?;
         Ok(Self {})
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0000;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0000);
     }
 }
 
-/// Command `dtx.start`, code 6.2. Its result is a [`DtxXaResult`].
+/// Command `dtx.start`, code 6.2.
+///
+/// Handled by the server (may).
+/// Its result is a [`DtxXaResult`](super::DtxXaResult).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DtxStart {
     /// `xid`, required.
@@ -251,30 +191,32 @@ pub struct DtxStart {
 
 impl Packed for DtxStart {
     const NAME: &'static str = "dtx.start";
+    const FIELDS: &'static [&'static str] =
+        &["dtx.start.xid", "dtx.start.join", "dtx.start.resume"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("dtx.start").packing_flags(0x0007)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            xid: if flags & 0x0001 != 0 {
-                cursor
-                    .in_field("dtx.start.xid")
-                    .coded::<DtxXid, _>(DtxXid::decode_fields)?
-            } else {
-                Default::default()
-            },
-            join: flags & 0x0002 != 0,
-            resume: flags & 0x0004 != 0,
+            xid: fields.required(0, DtxXid::decode)?,
+            join: fields.bit(1),
+            resume: fields.bit(2),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001 | u16::from(self.join) << 1 | u16::from(self.resume) << 2;
-        encode::packing_flags(out, flags);
-        encode::coded(out, &self.xid);
+        encode::packing_flags(
+            out,
+            2,
+            0x0001 | u16::from(self.join) << 1 | u16::from(self.resume) << 2,
+        );
+        self.xid.encode(out);
     }
 }
 
-/// Command `dtx.end`, code 6.3. Its result is a [`DtxXaResult`].
+/// Command `dtx.end`, code 6.3.
+///
+/// Handled by the server (may).
+/// Its result is a [`DtxXaResult`](super::DtxXaResult).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DtxEnd {
     /// `xid`, required.
@@ -287,30 +229,31 @@ pub struct DtxEnd {
 
 impl Packed for DtxEnd {
     const NAME: &'static str = "dtx.end";
+    const FIELDS: &'static [&'static str] = &["dtx.end.xid", "dtx.end.fail", "dtx.end.suspend"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("dtx.end").packing_flags(0x0007)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            xid: if flags & 0x0001 != 0 {
-                cursor
-                    .in_field("dtx.end.xid")
-                    .coded::<DtxXid, _>(DtxXid::decode_fields)?
-            } else {
-                Default::default()
-            },
-            fail: flags & 0x0002 != 0,
-            suspend: flags & 0x0004 != 0,
+            xid: fields.required(0, DtxXid::decode)?,
+            fail: fields.bit(1),
+            suspend: fields.bit(2),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001 | u16::from(self.fail) << 1 | u16::from(self.suspend) << 2;
-        encode::packing_flags(out, flags);
-        encode::coded(out, &self.xid);
+        encode::packing_flags(
+            out,
+            2,
+            0x0001 | u16::from(self.fail) << 1 | u16::from(self.suspend) << 2,
+        );
+        self.xid.encode(out);
     }
 }
 
-/// Command `dtx.commit`, code 6.4. Its result is a [`DtxXaResult`].
+/// Command `dtx.commit`, code 6.4.
+///
+/// Handled by the server (may).
+/// Its result is a [`DtxXaResult`](super::DtxXaResult).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DtxCommit {
     /// `xid`, required.
@@ -321,29 +264,25 @@ pub struct DtxCommit {
 
 impl Packed for DtxCommit {
     const NAME: &'static str = "dtx.commit";
+    const FIELDS: &'static [&'static str] = &["dtx.commit.xid", "dtx.commit.one-phase"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("dtx.commit").packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            xid: if flags & 0x0001 != 0 {
-                cursor
-                    .in_field("dtx.commit.xid")
-                    .coded::<DtxXid, _>(DtxXid::decode_fields)?
-            } else {
-                Default::default()
-            },
-            one_phase: flags & 0x0002 != 0,
+            xid: fields.required(0, DtxXid::decode)?,
+            one_phase: fields.bit(1),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001 | u16::from(self.one_phase) << 1;
-        encode::packing_flags(out, flags);
-        encode::coded(out, &self.xid);
+        encode::packing_flags(out, 2, 0x0001 | u16::from(self.one_phase) << 1);
+        self.xid.encode(out);
     }
 }
 
 /// Command `dtx.forget`, code 6.5.
+///
+/// Handled by the server (may).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DtxForget {
     /// `xid`, required.
@@ -352,28 +291,25 @@ pub struct DtxForget {
 
 impl Packed for DtxForget {
     const NAME: &'static str = "dtx.forget";
+    const FIELDS: &'static [&'static str] = &["dtx.forget.xid"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("dtx.forget").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            xid: if flags & 0x0001 != 0 {
-                cursor
-                    .in_field("dtx.forget.xid")
-                    .coded::<DtxXid, _>(DtxXid::decode_fields)?
-            } else {
-                Default::default()
-            },
+            xid: fields.required(0, DtxXid::decode)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001;
-        encode::packing_flags(out, flags);
-        encode::coded(out, &self.xid);
+        encode::packing_flags(out, 2, 0x0001);
+        self.xid.encode(out);
     }
 }
 
-/// Command `dtx.get-timeout`, code 6.6. Its result is a [`DtxGetTimeoutResult`].
+/// Command `dtx.get-timeout`, code 6.6.
+///
+/// Handled by the server (may).
+/// Its result is a [`DtxGetTimeoutResult`](super::DtxGetTimeoutResult).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DtxGetTimeout {
     /// `xid`, required.
@@ -382,28 +318,25 @@ pub struct DtxGetTimeout {
 
 impl Packed for DtxGetTimeout {
     const NAME: &'static str = "dtx.get-timeout";
+    const FIELDS: &'static [&'static str] = &["dtx.get-timeout.xid"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("dtx.get-timeout").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            xid: if flags & 0x0001 != 0 {
-                cursor
-                    .in_field("dtx.get-timeout.xid")
-                    .coded::<DtxXid, _>(DtxXid::decode_fields)?
-            } else {
-                Default::default()
-            },
+            xid: fields.required(0, DtxXid::decode)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001;
-        encode::packing_flags(out, flags);
-        encode::coded(out, &self.xid);
+        encode::packing_flags(out, 2, 0x0001);
+        self.xid.encode(out);
     }
 }
 
-/// Command `dtx.prepare`, code 6.7. Its result is a [`DtxXaResult`].
+/// Command `dtx.prepare`, code 6.7.
+///
+/// Handled by the server (may).
+/// Its result is a [`DtxXaResult`](super::DtxXaResult).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DtxPrepare {
     /// `xid`, required.
@@ -412,46 +345,46 @@ pub struct DtxPrepare {
 
 impl Packed for DtxPrepare {
     const NAME: &'static str = "dtx.prepare";
+    const FIELDS: &'static [&'static str] = &["dtx.prepare.xid"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("dtx.prepare").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            xid: if flags & 0x0001 != 0 {
-                cursor
-                    .in_field("dtx.prepare.xid")
-                    .coded::<DtxXid, _>(DtxXid::decode_fields)?
-            } else {
-                Default::default()
-            },
+            xid: fields.required(0, DtxXid::decode)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001;
-        encode::packing_flags(out, flags);
-        encode::coded(out, &self.xid);
+        encode::packing_flags(out, 2, 0x0001);
+        self.xid.encode(out);
     }
 }
 
-/// Command `dtx.recover`, code 6.8. Its result is a [`DtxRecoverResult`].
+/// Command `dtx.recover`, code 6.8.
+///
+/// Handled by the server (may).
+/// Its result is a [`DtxRecoverResult`](super::DtxRecoverResult).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DtxRecover {}
 
 impl Packed for DtxRecover {
     const NAME: &'static str = "dtx.recover";
+    const FIELDS: &'static [&'static str] = &[];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        cursor.in_field("dtx.recover").packing_flags(0x0000)?;
+        Fields::of::<Self>(cursor, 2)?;
         Ok(Self {})
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0000;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0000);
     }
 }
 
-/// Command `dtx.rollback`, code 6.9. Its result is a [`DtxXaResult`].
+/// Command `dtx.rollback`, code 6.9.
+///
+/// Handled by the server (may).
+/// Its result is a [`DtxXaResult`](super::DtxXaResult).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DtxRollback {
     /// `xid`, required.
@@ -460,28 +393,24 @@ pub struct DtxRollback {
 
 impl Packed for DtxRollback {
     const NAME: &'static str = "dtx.rollback";
+    const FIELDS: &'static [&'static str] = &["dtx.rollback.xid"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("dtx.rollback").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            xid: if flags & 0x0001 != 0 {
-                cursor
-                    .in_field("dtx.rollback.xid")
-                    .coded::<DtxXid, _>(DtxXid::decode_fields)?
-            } else {
-                Default::default()
-            },
+            xid: fields.required(0, DtxXid::decode)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001;
-        encode::packing_flags(out, flags);
-        encode::coded(out, &self.xid);
+        encode::packing_flags(out, 2, 0x0001);
+        self.xid.encode(out);
     }
 }
 
 /// Command `dtx.set-timeout`, code 6.10.
+///
+/// Handled by the server (may).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DtxSetTimeout {
     /// `xid`, required.
@@ -492,29 +421,19 @@ pub struct DtxSetTimeout {
 
 impl Packed for DtxSetTimeout {
     const NAME: &'static str = "dtx.set-timeout";
+    const FIELDS: &'static [&'static str] = &["dtx.set-timeout.xid", "dtx.set-timeout.timeout"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("dtx.set-timeout").packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            xid: if flags & 0x0001 != 0 {
-                cursor
-                    .in_field("dtx.set-timeout.xid")
-                    .coded::<DtxXid, _>(DtxXid::decode_fields)?
-            } else {
-                Default::default()
-            },
-            timeout: if flags & 0x0002 != 0 {
-                cursor.in_field("dtx.set-timeout.timeout").u32()?
-            } else {
-                Default::default()
-            },
+            xid: fields.required(0, DtxXid::decode)?,
+            timeout: fields.required(1, Cursor::u32)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0003;
-        encode::packing_flags(out, flags);
-        encode::coded(out, &self.xid);
+        encode::packing_flags(out, 2, 0x0003);
+        self.xid.encode(out);
         encode::u32(out, self.timeout);
     }
 }

@@ -1,4 +1,4 @@
-//! Class `exchange` (code 7).
+//! Class `exchange` (code 7), spoken by the server (must), the client (must).
 
 // Generated from spec/amqp-0-10.spec by spec/generator. Not to be edited:
 // UPDATE=1 cargo test --test spec_staleness
@@ -7,6 +7,7 @@ use crate::wire::Text;
 use crate::wire::cursor::Cursor;
 use crate::wire::decode_error::DecodeError;
 use crate::wire::encode;
+use crate::wire::fields::Fields;
 use crate::wire::map::Map;
 use crate::wire::packed::Packed;
 use crate::wire::packed::Struct;
@@ -26,41 +27,32 @@ pub struct ExchangeQueryResult {
 
 impl Packed for ExchangeQueryResult {
     const NAME: &'static str = "exchange.exchange-query-result";
+    const FIELDS: &'static [&'static str] = &[
+        "exchange.exchange-query-result.type",
+        "exchange.exchange-query-result.durable",
+        "exchange.exchange-query-result.not-found",
+        "exchange.exchange-query-result.arguments",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("exchange.exchange-query-result")
-            .packing_flags(0x000f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            r#type: if flags & 0x0001 != 0 {
-                Some(
-                    cursor
-                        .in_field("exchange.exchange-query-result.type")
-                        .str8()?,
-                )
-            } else {
-                None
-            },
-            durable: flags & 0x0002 != 0,
-            not_found: flags & 0x0004 != 0,
-            arguments: if flags & 0x0008 != 0 {
-                Some(
-                    cursor
-                        .in_field("exchange.exchange-query-result.arguments")
-                        .map()?,
-                )
-            } else {
-                None
-            },
+            r#type: fields.optional(0, Cursor::str8)?,
+            durable: fields.bit(1),
+            not_found: fields.bit(2),
+            arguments: fields.optional(3, Cursor::map)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.r#type.is_some())
-            | u16::from(self.durable) << 1
-            | u16::from(self.not_found) << 2
-            | u16::from(self.arguments.is_some()) << 3;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.r#type.is_some())
+                | u16::from(self.durable) << 1
+                | u16::from(self.not_found) << 2
+                | u16::from(self.arguments.is_some()) << 3,
+        );
         if let Some(r#type) = &self.r#type {
             encode::str8(out, r#type);
         }
@@ -91,27 +83,35 @@ pub struct ExchangeBoundResult {
 
 impl Packed for ExchangeBoundResult {
     const NAME: &'static str = "exchange.exchange-bound-result";
+    const FIELDS: &'static [&'static str] = &[
+        "exchange.exchange-bound-result.exchange-not-found",
+        "exchange.exchange-bound-result.queue-not-found",
+        "exchange.exchange-bound-result.queue-not-matched",
+        "exchange.exchange-bound-result.key-not-matched",
+        "exchange.exchange-bound-result.args-not-matched",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("exchange.exchange-bound-result")
-            .packing_flags(0x001f)?;
+        let fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            exchange_not_found: flags & 0x0001 != 0,
-            queue_not_found: flags & 0x0002 != 0,
-            queue_not_matched: flags & 0x0004 != 0,
-            key_not_matched: flags & 0x0008 != 0,
-            args_not_matched: flags & 0x0010 != 0,
+            exchange_not_found: fields.bit(0),
+            queue_not_found: fields.bit(1),
+            queue_not_matched: fields.bit(2),
+            key_not_matched: fields.bit(3),
+            args_not_matched: fields.bit(4),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.exchange_not_found)
-            | u16::from(self.queue_not_found) << 1
-            | u16::from(self.queue_not_matched) << 2
-            | u16::from(self.key_not_matched) << 3
-            | u16::from(self.args_not_matched) << 4;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.exchange_not_found)
+                | u16::from(self.queue_not_found) << 1
+                | u16::from(self.queue_not_matched) << 2
+                | u16::from(self.key_not_matched) << 3
+                | u16::from(self.args_not_matched) << 4,
+        );
     }
 }
 
@@ -120,6 +120,8 @@ impl Struct for ExchangeBoundResult {
 }
 
 /// Command `exchange.declare`, code 7.1.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExchangeDeclare {
     /// `name`, required.
@@ -140,48 +142,40 @@ pub struct ExchangeDeclare {
 
 impl Packed for ExchangeDeclare {
     const NAME: &'static str = "exchange.declare";
+    const FIELDS: &'static [&'static str] = &[
+        "exchange.declare.exchange",
+        "exchange.declare.type",
+        "exchange.declare.alternate-exchange",
+        "exchange.declare.passive",
+        "exchange.declare.durable",
+        "exchange.declare.auto-delete",
+        "exchange.declare.arguments",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("exchange.declare").packing_flags(0x007f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            exchange: if flags & 0x0001 != 0 {
-                cursor.in_field("exchange.declare.exchange").str8()?
-            } else {
-                Default::default()
-            },
-            r#type: if flags & 0x0002 != 0 {
-                cursor.in_field("exchange.declare.type").str8()?
-            } else {
-                Default::default()
-            },
-            alternate_exchange: if flags & 0x0004 != 0 {
-                Some(
-                    cursor
-                        .in_field("exchange.declare.alternate-exchange")
-                        .str8()?,
-                )
-            } else {
-                None
-            },
-            passive: flags & 0x0008 != 0,
-            durable: flags & 0x0010 != 0,
-            auto_delete: flags & 0x0020 != 0,
-            arguments: if flags & 0x0040 != 0 {
-                Some(cursor.in_field("exchange.declare.arguments").map()?)
-            } else {
-                None
-            },
+            exchange: fields.required(0, Cursor::str8)?,
+            r#type: fields.required(1, Cursor::str8)?,
+            alternate_exchange: fields.optional(2, Cursor::str8)?,
+            passive: fields.bit(3),
+            durable: fields.bit(4),
+            auto_delete: fields.bit(5),
+            arguments: fields.optional(6, Cursor::map)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0003
-            | u16::from(self.alternate_exchange.is_some()) << 2
-            | u16::from(self.passive) << 3
-            | u16::from(self.durable) << 4
-            | u16::from(self.auto_delete) << 5
-            | u16::from(self.arguments.is_some()) << 6;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            0x0003
+                | u16::from(self.alternate_exchange.is_some()) << 2
+                | u16::from(self.passive) << 3
+                | u16::from(self.durable) << 4
+                | u16::from(self.auto_delete) << 5
+                | u16::from(self.arguments.is_some()) << 6,
+        );
         encode::str8(out, &self.exchange);
         encode::str8(out, &self.r#type);
         if let Some(alternate_exchange) = &self.alternate_exchange {
@@ -194,6 +188,8 @@ impl Packed for ExchangeDeclare {
 }
 
 /// Command `exchange.delete`, code 7.2.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExchangeDelete {
     /// `name`, required.
@@ -204,27 +200,27 @@ pub struct ExchangeDelete {
 
 impl Packed for ExchangeDelete {
     const NAME: &'static str = "exchange.delete";
+    const FIELDS: &'static [&'static str] =
+        &["exchange.delete.exchange", "exchange.delete.if-unused"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("exchange.delete").packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            exchange: if flags & 0x0001 != 0 {
-                cursor.in_field("exchange.delete.exchange").str8()?
-            } else {
-                Default::default()
-            },
-            if_unused: flags & 0x0002 != 0,
+            exchange: fields.required(0, Cursor::str8)?,
+            if_unused: fields.bit(1),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001 | u16::from(self.if_unused) << 1;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001 | u16::from(self.if_unused) << 1);
         encode::str8(out, &self.exchange);
     }
 }
 
-/// Command `exchange.query`, code 7.3. Its result is a [`ExchangeQueryResult`].
+/// Command `exchange.query`, code 7.3.
+///
+/// Handled by the server (must).
+/// Its result is a [`ExchangeQueryResult`](super::ExchangeQueryResult).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExchangeQuery {
     /// `str8`, optional.
@@ -233,21 +229,17 @@ pub struct ExchangeQuery {
 
 impl Packed for ExchangeQuery {
     const NAME: &'static str = "exchange.query";
+    const FIELDS: &'static [&'static str] = &["exchange.query.name"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("exchange.query").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            name: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("exchange.query.name").str8()?)
-            } else {
-                None
-            },
+            name: fields.optional(0, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.name.is_some());
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, u16::from(self.name.is_some()));
         if let Some(name) = &self.name {
             encode::str8(out, name);
         }
@@ -255,6 +247,8 @@ impl Packed for ExchangeQuery {
 }
 
 /// Command `exchange.bind`, code 7.4.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExchangeBind {
     /// `queue.name`, required.
@@ -269,36 +263,25 @@ pub struct ExchangeBind {
 
 impl Packed for ExchangeBind {
     const NAME: &'static str = "exchange.bind";
+    const FIELDS: &'static [&'static str] = &[
+        "exchange.bind.queue",
+        "exchange.bind.exchange",
+        "exchange.bind.binding-key",
+        "exchange.bind.arguments",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("exchange.bind").packing_flags(0x000f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            queue: if flags & 0x0001 != 0 {
-                cursor.in_field("exchange.bind.queue").str8()?
-            } else {
-                Default::default()
-            },
-            exchange: if flags & 0x0002 != 0 {
-                cursor.in_field("exchange.bind.exchange").str8()?
-            } else {
-                Default::default()
-            },
-            binding_key: if flags & 0x0004 != 0 {
-                cursor.in_field("exchange.bind.binding-key").str8()?
-            } else {
-                Default::default()
-            },
-            arguments: if flags & 0x0008 != 0 {
-                Some(cursor.in_field("exchange.bind.arguments").map()?)
-            } else {
-                None
-            },
+            queue: fields.required(0, Cursor::str8)?,
+            exchange: fields.required(1, Cursor::str8)?,
+            binding_key: fields.required(2, Cursor::str8)?,
+            arguments: fields.optional(3, Cursor::map)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0007 | u16::from(self.arguments.is_some()) << 3;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0007 | u16::from(self.arguments.is_some()) << 3);
         encode::str8(out, &self.queue);
         encode::str8(out, &self.exchange);
         encode::str8(out, &self.binding_key);
@@ -309,6 +292,8 @@ impl Packed for ExchangeBind {
 }
 
 /// Command `exchange.unbind`, code 7.5.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExchangeUnbind {
     /// `queue.name`, required.
@@ -321,38 +306,33 @@ pub struct ExchangeUnbind {
 
 impl Packed for ExchangeUnbind {
     const NAME: &'static str = "exchange.unbind";
+    const FIELDS: &'static [&'static str] = &[
+        "exchange.unbind.queue",
+        "exchange.unbind.exchange",
+        "exchange.unbind.binding-key",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("exchange.unbind").packing_flags(0x0007)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            queue: if flags & 0x0001 != 0 {
-                cursor.in_field("exchange.unbind.queue").str8()?
-            } else {
-                Default::default()
-            },
-            exchange: if flags & 0x0002 != 0 {
-                cursor.in_field("exchange.unbind.exchange").str8()?
-            } else {
-                Default::default()
-            },
-            binding_key: if flags & 0x0004 != 0 {
-                cursor.in_field("exchange.unbind.binding-key").str8()?
-            } else {
-                Default::default()
-            },
+            queue: fields.required(0, Cursor::str8)?,
+            exchange: fields.required(1, Cursor::str8)?,
+            binding_key: fields.required(2, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0007;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0007);
         encode::str8(out, &self.queue);
         encode::str8(out, &self.exchange);
         encode::str8(out, &self.binding_key);
     }
 }
 
-/// Command `exchange.bound`, code 7.6. Its result is a [`ExchangeBoundResult`].
+/// Command `exchange.bound`, code 7.6.
+///
+/// Handled by the server (must).
+/// Its result is a [`ExchangeBoundResult`](super::ExchangeBoundResult).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExchangeBound {
     /// `str8`, optional.
@@ -367,39 +347,32 @@ pub struct ExchangeBound {
 
 impl Packed for ExchangeBound {
     const NAME: &'static str = "exchange.bound";
+    const FIELDS: &'static [&'static str] = &[
+        "exchange.bound.exchange",
+        "exchange.bound.queue",
+        "exchange.bound.binding-key",
+        "exchange.bound.arguments",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("exchange.bound").packing_flags(0x000f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            exchange: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("exchange.bound.exchange").str8()?)
-            } else {
-                None
-            },
-            queue: if flags & 0x0002 != 0 {
-                cursor.in_field("exchange.bound.queue").str8()?
-            } else {
-                Default::default()
-            },
-            binding_key: if flags & 0x0004 != 0 {
-                Some(cursor.in_field("exchange.bound.binding-key").str8()?)
-            } else {
-                None
-            },
-            arguments: if flags & 0x0008 != 0 {
-                Some(cursor.in_field("exchange.bound.arguments").map()?)
-            } else {
-                None
-            },
+            exchange: fields.optional(0, Cursor::str8)?,
+            queue: fields.required(1, Cursor::str8)?,
+            binding_key: fields.optional(2, Cursor::str8)?,
+            arguments: fields.optional(3, Cursor::map)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0002
-            | u16::from(self.exchange.is_some())
-            | u16::from(self.binding_key.is_some()) << 2
-            | u16::from(self.arguments.is_some()) << 3;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            0x0002
+                | u16::from(self.exchange.is_some())
+                | u16::from(self.binding_key.is_some()) << 2
+                | u16::from(self.arguments.is_some()) << 3,
+        );
         if let Some(exchange) = &self.exchange {
             encode::str8(out, exchange);
         }

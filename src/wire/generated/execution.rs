@@ -1,110 +1,74 @@
-//! Class `execution` (code 3).
+//! Class `execution` (code 3), spoken by the server (must), the client (must).
 
 // Generated from spec/amqp-0-10.spec by spec/generator. Not to be edited:
 // UPDATE=1 cargo test --test spec_staleness
-
-use std::fmt;
 
 use crate::wire::Text;
 use crate::wire::command_id::CommandId;
 use crate::wire::cursor::Cursor;
 use crate::wire::decode_error::DecodeError;
 use crate::wire::encode;
+use crate::wire::fields::Fields;
 use crate::wire::map::Map;
+use crate::wire::named_number;
 use crate::wire::packed::Packed;
 use crate::wire::struct32::Struct32;
 
-/// `execution.error-code`; values without a name are kept as they come.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ErrorCode(pub u16);
-
-impl ErrorCode {
-    /// `unauthorized-access`.
-    pub const UNAUTHORIZED_ACCESS: Self = Self(403);
-    /// `not-found`.
-    pub const NOT_FOUND: Self = Self(404);
-    /// `resource-locked`.
-    pub const RESOURCE_LOCKED: Self = Self(405);
-    /// `precondition-failed`.
-    pub const PRECONDITION_FAILED: Self = Self(406);
-    /// `resource-deleted`.
-    pub const RESOURCE_DELETED: Self = Self(408);
-    /// `illegal-state`.
-    pub const ILLEGAL_STATE: Self = Self(409);
-    /// `command-invalid`.
-    pub const COMMAND_INVALID: Self = Self(503);
-    /// `resource-limit-exceeded`.
-    pub const RESOURCE_LIMIT_EXCEEDED: Self = Self(506);
-    /// `not-allowed`.
-    pub const NOT_ALLOWED: Self = Self(530);
-    /// `illegal-argument`.
-    pub const ILLEGAL_ARGUMENT: Self = Self(531);
-    /// `not-implemented`.
-    pub const NOT_IMPLEMENTED: Self = Self(540);
-    /// `internal-error`.
-    pub const INTERNAL_ERROR: Self = Self(541);
-    /// `invalid-argument`.
-    pub const INVALID_ARGUMENT: Self = Self(542);
-
-    /// The name of the value, if it has one.
-    pub fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::UNAUTHORIZED_ACCESS => "unauthorized-access",
-            Self::NOT_FOUND => "not-found",
-            Self::RESOURCE_LOCKED => "resource-locked",
-            Self::PRECONDITION_FAILED => "precondition-failed",
-            Self::RESOURCE_DELETED => "resource-deleted",
-            Self::ILLEGAL_STATE => "illegal-state",
-            Self::COMMAND_INVALID => "command-invalid",
-            Self::RESOURCE_LIMIT_EXCEEDED => "resource-limit-exceeded",
-            Self::NOT_ALLOWED => "not-allowed",
-            Self::ILLEGAL_ARGUMENT => "illegal-argument",
-            Self::NOT_IMPLEMENTED => "not-implemented",
-            Self::INTERNAL_ERROR => "internal-error",
-            Self::INVALID_ARGUMENT => "invalid-argument",
-            _ => return None,
-        })
-    }
-}
-
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "{}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for ErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ErrorCode({}", self.0)?;
-        if let Some(name) = self.name() {
-            write!(f, " {name}")?;
-        }
-        f.write_str(")")
+named_number! {
+    /// `execution.error-code`; values without a name are kept as they come.
+    pub struct ErrorCode(u16) {
+        /// `unauthorized-access`.
+        UNAUTHORIZED_ACCESS = 403, "unauthorized-access";
+        /// `not-found`.
+        NOT_FOUND = 404, "not-found";
+        /// `resource-locked`.
+        RESOURCE_LOCKED = 405, "resource-locked";
+        /// `precondition-failed`.
+        PRECONDITION_FAILED = 406, "precondition-failed";
+        /// `resource-deleted`.
+        RESOURCE_DELETED = 408, "resource-deleted";
+        /// `illegal-state`.
+        ILLEGAL_STATE = 409, "illegal-state";
+        /// `command-invalid`.
+        COMMAND_INVALID = 503, "command-invalid";
+        /// `resource-limit-exceeded`.
+        RESOURCE_LIMIT_EXCEEDED = 506, "resource-limit-exceeded";
+        /// `not-allowed`.
+        NOT_ALLOWED = 530, "not-allowed";
+        /// `illegal-argument`.
+        ILLEGAL_ARGUMENT = 531, "illegal-argument";
+        /// `not-implemented`.
+        NOT_IMPLEMENTED = 540, "not-implemented";
+        /// `internal-error`.
+        INTERNAL_ERROR = 541, "internal-error";
+        /// `invalid-argument`.
+        INVALID_ARGUMENT = 542, "invalid-argument";
     }
 }
 
 /// Command `execution.sync`, code 3.1.
+///
+/// Handled by the server (must), the client (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExecutionSync {}
 
 impl Packed for ExecutionSync {
     const NAME: &'static str = "execution.sync";
+    const FIELDS: &'static [&'static str] = &[];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        cursor.in_field("execution.sync").packing_flags(0x0000)?;
+        Fields::of::<Self>(cursor, 2)?;
         Ok(Self {})
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0000;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0000);
     }
 }
 
 /// Command `execution.result`, code 3.2.
+///
+/// Handled by the server (must), the client (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExecutionResult {
     /// `sequence-no`, required.
@@ -115,28 +79,19 @@ pub struct ExecutionResult {
 
 impl Packed for ExecutionResult {
     const NAME: &'static str = "execution.result";
+    const FIELDS: &'static [&'static str] =
+        &["execution.result.command-id", "execution.result.value"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("execution.result").packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            command_id: if flags & 0x0001 != 0 {
-                cursor
-                    .in_field("execution.result.command-id")
-                    .sequence_no()?
-            } else {
-                Default::default()
-            },
-            value: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("execution.result.value").struct32()?)
-            } else {
-                None
-            },
+            command_id: fields.required(0, Cursor::sequence_no)?,
+            value: fields.optional(1, Cursor::struct32)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001 | u16::from(self.value.is_some()) << 1;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001 | u16::from(self.value.is_some()) << 1);
         encode::u32(out, self.command_id.0);
         if let Some(value) = &self.value {
             value.encode(out);
@@ -145,6 +100,8 @@ impl Packed for ExecutionResult {
 }
 
 /// Command `execution.exception`, code 3.3.
+///
+/// Handled by the client (must), the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExecutionException {
     /// `error-code`, required.
@@ -165,66 +122,41 @@ pub struct ExecutionException {
 
 impl Packed for ExecutionException {
     const NAME: &'static str = "execution.exception";
+    const FIELDS: &'static [&'static str] = &[
+        "execution.exception.error-code",
+        "execution.exception.command-id",
+        "execution.exception.class-code",
+        "execution.exception.command-code",
+        "execution.exception.field-index",
+        "execution.exception.description",
+        "execution.exception.error-info",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("execution.exception")
-            .packing_flags(0x007f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            error_code: if flags & 0x0001 != 0 {
-                cursor
-                    .in_field("execution.exception.error-code")
-                    .u16()
-                    .map(ErrorCode)?
-            } else {
-                Default::default()
-            },
-            command_id: if flags & 0x0002 != 0 {
-                Some(
-                    cursor
-                        .in_field("execution.exception.command-id")
-                        .sequence_no()?,
-                )
-            } else {
-                None
-            },
-            class_code: if flags & 0x0004 != 0 {
-                Some(cursor.in_field("execution.exception.class-code").u8()?)
-            } else {
-                None
-            },
-            command_code: if flags & 0x0008 != 0 {
-                Some(cursor.in_field("execution.exception.command-code").u8()?)
-            } else {
-                None
-            },
-            field_index: if flags & 0x0010 != 0 {
-                Some(cursor.in_field("execution.exception.field-index").u8()?)
-            } else {
-                None
-            },
-            description: if flags & 0x0020 != 0 {
-                Some(cursor.in_field("execution.exception.description").str16()?)
-            } else {
-                None
-            },
-            error_info: if flags & 0x0040 != 0 {
-                Some(cursor.in_field("execution.exception.error-info").map()?)
-            } else {
-                None
-            },
+            error_code: fields.required(0, ErrorCode::decode)?,
+            command_id: fields.optional(1, Cursor::sequence_no)?,
+            class_code: fields.optional(2, Cursor::u8)?,
+            command_code: fields.optional(3, Cursor::u8)?,
+            field_index: fields.optional(4, Cursor::u8)?,
+            description: fields.optional(5, Cursor::str16)?,
+            error_info: fields.optional(6, Cursor::map)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001
-            | u16::from(self.command_id.is_some()) << 1
-            | u16::from(self.class_code.is_some()) << 2
-            | u16::from(self.command_code.is_some()) << 3
-            | u16::from(self.field_index.is_some()) << 4
-            | u16::from(self.description.is_some()) << 5
-            | u16::from(self.error_info.is_some()) << 6;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            0x0001
+                | u16::from(self.command_id.is_some()) << 1
+                | u16::from(self.class_code.is_some()) << 2
+                | u16::from(self.command_code.is_some()) << 3
+                | u16::from(self.field_index.is_some()) << 4
+                | u16::from(self.description.is_some()) << 5
+                | u16::from(self.error_info.is_some()) << 6,
+        );
         encode::u16(out, self.error_code.0);
         if let Some(command_id) = self.command_id {
             encode::u32(out, command_id.0);

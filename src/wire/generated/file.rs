@@ -1,58 +1,28 @@
-//! Class `file` (code 9).
+//! Class `file` (code 9), spoken by the server (may), the client (may).
 
 // Generated from spec/amqp-0-10.spec by spec/generator. Not to be edited:
 // UPDATE=1 cargo test --test spec_staleness
-
-use std::fmt;
 
 use crate::wire::Text;
 use crate::wire::cursor::Cursor;
 use crate::wire::decode_error::DecodeError;
 use crate::wire::encode;
+use crate::wire::fields::Fields;
 use crate::wire::map::Map;
-use crate::wire::packed::HeaderEntry;
+use crate::wire::named_number;
 use crate::wire::packed::Packed;
+use crate::wire::packed::Selected;
 use crate::wire::packed::Struct;
 
-/// `file.return-code`; values without a name are kept as they come.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FileReturnCode(pub u16);
-
-impl FileReturnCode {
-    /// `content-too-large`.
-    pub const CONTENT_TOO_LARGE: Self = Self(311);
-    /// `no-route`.
-    pub const NO_ROUTE: Self = Self(312);
-    /// `no-consumers`.
-    pub const NO_CONSUMERS: Self = Self(313);
-
-    /// The name of the value, if it has one.
-    pub fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::CONTENT_TOO_LARGE => "content-too-large",
-            Self::NO_ROUTE => "no-route",
-            Self::NO_CONSUMERS => "no-consumers",
-            _ => return None,
-        })
-    }
-}
-
-impl fmt::Display for FileReturnCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "{}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for FileReturnCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FileReturnCode({}", self.0)?;
-        if let Some(name) = self.name() {
-            write!(f, " {name}")?;
-        }
-        f.write_str(")")
+named_number! {
+    /// `file.return-code`; values without a name are kept as they come.
+    pub struct FileReturnCode(u16) {
+        /// `content-too-large`.
+        CONTENT_TOO_LARGE = 311, "content-too-large";
+        /// `no-route`.
+        NO_ROUTE = 312, "no-route";
+        /// `no-consumers`.
+        NO_CONSUMERS = 313, "no-consumers";
     }
 }
 
@@ -81,22 +51,36 @@ pub struct FileProperties {
 
 impl Packed for FileProperties {
     const NAME: &'static str = "file.file-properties";
+    const FIELDS: &'static [&'static str] = &[
+        "file.file-properties.content-type",
+        "file.file-properties.content-encoding",
+        "file.file-properties.headers",
+        "file.file-properties.priority",
+        "file.file-properties.reply-to",
+        "file.file-properties.message-id",
+        "file.file-properties.filename",
+        "file.file-properties.timestamp",
+        "file.file-properties.cluster-id",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
         Self::decode_selected(cursor, u16::MAX)
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.content_type.is_some())
-            | u16::from(self.content_encoding.is_some()) << 1
-            | u16::from(self.headers.is_some()) << 2
-            | u16::from(self.priority.is_some()) << 3
-            | u16::from(self.reply_to.is_some()) << 4
-            | u16::from(self.message_id.is_some()) << 5
-            | u16::from(self.filename.is_some()) << 6
-            | u16::from(self.timestamp.is_some()) << 7
-            | u16::from(self.cluster_id.is_some()) << 8;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.content_type.is_some())
+                | u16::from(self.content_encoding.is_some()) << 1
+                | u16::from(self.headers.is_some()) << 2
+                | u16::from(self.priority.is_some()) << 3
+                | u16::from(self.reply_to.is_some()) << 4
+                | u16::from(self.message_id.is_some()) << 5
+                | u16::from(self.filename.is_some()) << 6
+                | u16::from(self.timestamp.is_some()) << 7
+                | u16::from(self.cluster_id.is_some()) << 8,
+        );
         if let Some(content_type) = &self.content_type {
             encode::str8(out, content_type);
         }
@@ -127,108 +111,31 @@ impl Packed for FileProperties {
     }
 }
 
-impl HeaderEntry for FileProperties {
+impl Selected for FileProperties {
     fn decode_selected(cursor: &mut Cursor<'_>, wanted: u16) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("file.file-properties")
-            .packing_flags(0x01ff)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            content_type: if flags & wanted & 0x0001 != 0 {
-                Some(
-                    cursor
-                        .in_field("file.file-properties.content-type")
-                        .str8()?,
-                )
-            } else {
-                if flags & 0x0001 != 0 {
-                    cursor
-                        .in_field("file.file-properties.content-type")
-                        .walk_text(1, "str8")?;
-                }
-                None
-            },
-            content_encoding: if flags & wanted & 0x0002 != 0 {
-                Some(
-                    cursor
-                        .in_field("file.file-properties.content-encoding")
-                        .str8()?,
-                )
-            } else {
-                if flags & 0x0002 != 0 {
-                    cursor
-                        .in_field("file.file-properties.content-encoding")
-                        .walk_text(1, "str8")?;
-                }
-                None
-            },
-            headers: if flags & wanted & 0x0004 != 0 {
-                Some(cursor.in_field("file.file-properties.headers").map()?)
-            } else {
-                if flags & 0x0004 != 0 {
-                    cursor.in_field("file.file-properties.headers").walk_map()?;
-                }
-                None
-            },
-            priority: if flags & wanted & 0x0008 != 0 {
-                Some(cursor.in_field("file.file-properties.priority").u8()?)
-            } else {
-                if flags & 0x0008 != 0 {
-                    cursor.in_field("file.file-properties.priority").bytes(1)?;
-                }
-                None
-            },
-            reply_to: if flags & wanted & 0x0010 != 0 {
-                Some(cursor.in_field("file.file-properties.reply-to").str8()?)
-            } else {
-                if flags & 0x0010 != 0 {
-                    cursor
-                        .in_field("file.file-properties.reply-to")
-                        .walk_text(1, "str8")?;
-                }
-                None
-            },
-            message_id: if flags & wanted & 0x0020 != 0 {
-                Some(cursor.in_field("file.file-properties.message-id").str8()?)
-            } else {
-                if flags & 0x0020 != 0 {
-                    cursor
-                        .in_field("file.file-properties.message-id")
-                        .walk_text(1, "str8")?;
-                }
-                None
-            },
-            filename: if flags & wanted & 0x0040 != 0 {
-                Some(cursor.in_field("file.file-properties.filename").str8()?)
-            } else {
-                if flags & 0x0040 != 0 {
-                    cursor
-                        .in_field("file.file-properties.filename")
-                        .walk_text(1, "str8")?;
-                }
-                None
-            },
-            timestamp: if flags & wanted & 0x0080 != 0 {
-                Some(
-                    cursor
-                        .in_field("file.file-properties.timestamp")
-                        .datetime()?,
-                )
-            } else {
-                if flags & 0x0080 != 0 {
-                    cursor.in_field("file.file-properties.timestamp").bytes(8)?;
-                }
-                None
-            },
-            cluster_id: if flags & wanted & 0x0100 != 0 {
-                Some(cursor.in_field("file.file-properties.cluster-id").str8()?)
-            } else {
-                if flags & 0x0100 != 0 {
-                    cursor
-                        .in_field("file.file-properties.cluster-id")
-                        .walk_text(1, "str8")?;
-                }
-                None
-            },
+            content_type: fields.selected(0, wanted, Cursor::str8, |cursor| {
+                cursor.walk_text(1, "str8")
+            })?,
+            content_encoding: fields.selected(1, wanted, Cursor::str8, |cursor| {
+                cursor.walk_text(1, "str8")
+            })?,
+            headers: fields.selected(2, wanted, Cursor::map, Cursor::walk_map)?,
+            priority: fields.optional(3, Cursor::u8)?,
+            reply_to: fields.selected(4, wanted, Cursor::str8, |cursor| {
+                cursor.walk_text(1, "str8")
+            })?,
+            message_id: fields.selected(5, wanted, Cursor::str8, |cursor| {
+                cursor.walk_text(1, "str8")
+            })?,
+            filename: fields.selected(6, wanted, Cursor::str8, |cursor| {
+                cursor.walk_text(1, "str8")
+            })?,
+            timestamp: fields.optional(7, Cursor::datetime)?,
+            cluster_id: fields.selected(8, wanted, Cursor::str8, |cursor| {
+                cursor.walk_text(1, "str8")
+            })?,
         })
     }
 }
@@ -238,6 +145,8 @@ impl Struct for FileProperties {
 }
 
 /// Command `file.qos`, code 9.1.
+///
+/// Handled by the server (must). Answered by `qos-ok`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileQos {
     /// `uint32`, optional.
@@ -250,29 +159,29 @@ pub struct FileQos {
 
 impl Packed for FileQos {
     const NAME: &'static str = "file.qos";
+    const FIELDS: &'static [&'static str] = &[
+        "file.qos.prefetch-size",
+        "file.qos.prefetch-count",
+        "file.qos.global",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("file.qos").packing_flags(0x0007)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            prefetch_size: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("file.qos.prefetch-size").u32()?)
-            } else {
-                None
-            },
-            prefetch_count: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("file.qos.prefetch-count").u16()?)
-            } else {
-                None
-            },
-            global: flags & 0x0004 != 0,
+            prefetch_size: fields.optional(0, Cursor::u32)?,
+            prefetch_count: fields.optional(1, Cursor::u16)?,
+            global: fields.bit(2),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.prefetch_size.is_some())
-            | u16::from(self.prefetch_count.is_some()) << 1
-            | u16::from(self.global) << 2;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.prefetch_size.is_some())
+                | u16::from(self.prefetch_count.is_some()) << 1
+                | u16::from(self.global) << 2,
+        );
         if let Some(prefetch_size) = self.prefetch_size {
             encode::u32(out, prefetch_size);
         }
@@ -283,24 +192,28 @@ impl Packed for FileQos {
 }
 
 /// Command `file.qos-ok`, code 9.2.
+///
+/// Handled by the client (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileQosOk {}
 
 impl Packed for FileQosOk {
     const NAME: &'static str = "file.qos-ok";
+    const FIELDS: &'static [&'static str] = &[];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        cursor.in_field("file.qos-ok").packing_flags(0x0000)?;
+        Fields::of::<Self>(cursor, 2)?;
         Ok(Self {})
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0000;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0000);
     }
 }
 
 /// Command `file.consume`, code 9.3.
+///
+/// Handled by the server (must). Answered by `consume-ok`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileConsume {
     /// `queue.name`, optional.
@@ -321,41 +234,41 @@ pub struct FileConsume {
 
 impl Packed for FileConsume {
     const NAME: &'static str = "file.consume";
+    const FIELDS: &'static [&'static str] = &[
+        "file.consume.queue",
+        "file.consume.consumer-tag",
+        "file.consume.no-local",
+        "file.consume.no-ack",
+        "file.consume.exclusive",
+        "file.consume.nowait",
+        "file.consume.arguments",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("file.consume").packing_flags(0x007f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            queue: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("file.consume.queue").str8()?)
-            } else {
-                None
-            },
-            consumer_tag: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("file.consume.consumer-tag").str8()?)
-            } else {
-                None
-            },
-            no_local: flags & 0x0004 != 0,
-            no_ack: flags & 0x0008 != 0,
-            exclusive: flags & 0x0010 != 0,
-            nowait: flags & 0x0020 != 0,
-            arguments: if flags & 0x0040 != 0 {
-                Some(cursor.in_field("file.consume.arguments").map()?)
-            } else {
-                None
-            },
+            queue: fields.optional(0, Cursor::str8)?,
+            consumer_tag: fields.optional(1, Cursor::str8)?,
+            no_local: fields.bit(2),
+            no_ack: fields.bit(3),
+            exclusive: fields.bit(4),
+            nowait: fields.bit(5),
+            arguments: fields.optional(6, Cursor::map)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.queue.is_some())
-            | u16::from(self.consumer_tag.is_some()) << 1
-            | u16::from(self.no_local) << 2
-            | u16::from(self.no_ack) << 3
-            | u16::from(self.exclusive) << 4
-            | u16::from(self.nowait) << 5
-            | u16::from(self.arguments.is_some()) << 6;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.queue.is_some())
+                | u16::from(self.consumer_tag.is_some()) << 1
+                | u16::from(self.no_local) << 2
+                | u16::from(self.no_ack) << 3
+                | u16::from(self.exclusive) << 4
+                | u16::from(self.nowait) << 5
+                | u16::from(self.arguments.is_some()) << 6,
+        );
         if let Some(queue) = &self.queue {
             encode::str8(out, queue);
         }
@@ -369,6 +282,8 @@ impl Packed for FileConsume {
 }
 
 /// Command `file.consume-ok`, code 9.4.
+///
+/// Handled by the client (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileConsumeOk {
     /// `str8`, optional.
@@ -377,21 +292,17 @@ pub struct FileConsumeOk {
 
 impl Packed for FileConsumeOk {
     const NAME: &'static str = "file.consume-ok";
+    const FIELDS: &'static [&'static str] = &["file.consume-ok.consumer-tag"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("file.consume-ok").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            consumer_tag: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("file.consume-ok.consumer-tag").str8()?)
-            } else {
-                None
-            },
+            consumer_tag: fields.optional(0, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.consumer_tag.is_some());
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, u16::from(self.consumer_tag.is_some()));
         if let Some(consumer_tag) = &self.consumer_tag {
             encode::str8(out, consumer_tag);
         }
@@ -399,6 +310,8 @@ impl Packed for FileConsumeOk {
 }
 
 /// Command `file.cancel`, code 9.5.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileCancel {
     /// `str8`, optional.
@@ -407,21 +320,17 @@ pub struct FileCancel {
 
 impl Packed for FileCancel {
     const NAME: &'static str = "file.cancel";
+    const FIELDS: &'static [&'static str] = &["file.cancel.consumer-tag"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("file.cancel").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            consumer_tag: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("file.cancel.consumer-tag").str8()?)
-            } else {
-                None
-            },
+            consumer_tag: fields.optional(0, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.consumer_tag.is_some());
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, u16::from(self.consumer_tag.is_some()));
         if let Some(consumer_tag) = &self.consumer_tag {
             encode::str8(out, consumer_tag);
         }
@@ -429,6 +338,8 @@ impl Packed for FileCancel {
 }
 
 /// Command `file.open`, code 9.6.
+///
+/// Handled by the server (must), the client (must). Answered by `open-ok`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileOpen {
     /// `str8`, optional.
@@ -439,27 +350,22 @@ pub struct FileOpen {
 
 impl Packed for FileOpen {
     const NAME: &'static str = "file.open";
+    const FIELDS: &'static [&'static str] = &["file.open.identifier", "file.open.content-size"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("file.open").packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            identifier: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("file.open.identifier").str8()?)
-            } else {
-                None
-            },
-            content_size: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("file.open.content-size").u64()?)
-            } else {
-                None
-            },
+            identifier: fields.optional(0, Cursor::str8)?,
+            content_size: fields.optional(1, Cursor::u64)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 =
-            u16::from(self.identifier.is_some()) | u16::from(self.content_size.is_some()) << 1;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.identifier.is_some()) | u16::from(self.content_size.is_some()) << 1,
+        );
         if let Some(identifier) = &self.identifier {
             encode::str8(out, identifier);
         }
@@ -470,6 +376,8 @@ impl Packed for FileOpen {
 }
 
 /// Command `file.open-ok`, code 9.7.
+///
+/// Handled by the server (must), the client (must). Answered by `stage`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileOpenOk {
     /// `uint64`, optional.
@@ -478,21 +386,17 @@ pub struct FileOpenOk {
 
 impl Packed for FileOpenOk {
     const NAME: &'static str = "file.open-ok";
+    const FIELDS: &'static [&'static str] = &["file.open-ok.staged-size"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("file.open-ok").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            staged_size: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("file.open-ok.staged-size").u64()?)
-            } else {
-                None
-            },
+            staged_size: fields.optional(0, Cursor::u64)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.staged_size.is_some());
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, u16::from(self.staged_size.is_some()));
         if let Some(staged_size) = self.staged_size {
             encode::u64(out, staged_size);
         }
@@ -500,24 +404,30 @@ impl Packed for FileOpenOk {
 }
 
 /// Command `file.stage`, code 9.8.
+///
+/// Handled by the server (must), the client (must).
+/// A header must follow.
+/// A body may follow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileStage {}
 
 impl Packed for FileStage {
     const NAME: &'static str = "file.stage";
+    const FIELDS: &'static [&'static str] = &[];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        cursor.in_field("file.stage").packing_flags(0x0000)?;
+        Fields::of::<Self>(cursor, 2)?;
         Ok(Self {})
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0000;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0000);
     }
 }
 
 /// Command `file.publish`, code 9.9.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FilePublish {
     /// `exchange.name`, optional.
@@ -534,37 +444,35 @@ pub struct FilePublish {
 
 impl Packed for FilePublish {
     const NAME: &'static str = "file.publish";
+    const FIELDS: &'static [&'static str] = &[
+        "file.publish.exchange",
+        "file.publish.routing-key",
+        "file.publish.mandatory",
+        "file.publish.immediate",
+        "file.publish.identifier",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("file.publish").packing_flags(0x001f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            exchange: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("file.publish.exchange").str8()?)
-            } else {
-                None
-            },
-            routing_key: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("file.publish.routing-key").str8()?)
-            } else {
-                None
-            },
-            mandatory: flags & 0x0004 != 0,
-            immediate: flags & 0x0008 != 0,
-            identifier: if flags & 0x0010 != 0 {
-                Some(cursor.in_field("file.publish.identifier").str8()?)
-            } else {
-                None
-            },
+            exchange: fields.optional(0, Cursor::str8)?,
+            routing_key: fields.optional(1, Cursor::str8)?,
+            mandatory: fields.bit(2),
+            immediate: fields.bit(3),
+            identifier: fields.optional(4, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.exchange.is_some())
-            | u16::from(self.routing_key.is_some()) << 1
-            | u16::from(self.mandatory) << 2
-            | u16::from(self.immediate) << 3
-            | u16::from(self.identifier.is_some()) << 4;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.exchange.is_some())
+                | u16::from(self.routing_key.is_some()) << 1
+                | u16::from(self.mandatory) << 2
+                | u16::from(self.immediate) << 3
+                | u16::from(self.identifier.is_some()) << 4,
+        );
         if let Some(exchange) = &self.exchange {
             encode::str8(out, exchange);
         }
@@ -578,6 +486,10 @@ impl Packed for FilePublish {
 }
 
 /// Command `file.return`, code 9.10.
+///
+/// Handled by the client (must).
+/// A header must follow.
+/// A body may follow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileReturn {
     /// `return-code`, optional.
@@ -592,44 +504,32 @@ pub struct FileReturn {
 
 impl Packed for FileReturn {
     const NAME: &'static str = "file.return";
+    const FIELDS: &'static [&'static str] = &[
+        "file.return.reply-code",
+        "file.return.reply-text",
+        "file.return.exchange",
+        "file.return.routing-key",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("file.return").packing_flags(0x000f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            reply_code: if flags & 0x0001 != 0 {
-                Some(
-                    cursor
-                        .in_field("file.return.reply-code")
-                        .u16()
-                        .map(FileReturnCode)?,
-                )
-            } else {
-                None
-            },
-            reply_text: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("file.return.reply-text").str8()?)
-            } else {
-                None
-            },
-            exchange: if flags & 0x0004 != 0 {
-                Some(cursor.in_field("file.return.exchange").str8()?)
-            } else {
-                None
-            },
-            routing_key: if flags & 0x0008 != 0 {
-                Some(cursor.in_field("file.return.routing-key").str8()?)
-            } else {
-                None
-            },
+            reply_code: fields.optional(0, FileReturnCode::decode)?,
+            reply_text: fields.optional(1, Cursor::str8)?,
+            exchange: fields.optional(2, Cursor::str8)?,
+            routing_key: fields.optional(3, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.reply_code.is_some())
-            | u16::from(self.reply_text.is_some()) << 1
-            | u16::from(self.exchange.is_some()) << 2
-            | u16::from(self.routing_key.is_some()) << 3;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.reply_code.is_some())
+                | u16::from(self.reply_text.is_some()) << 1
+                | u16::from(self.exchange.is_some()) << 2
+                | u16::from(self.routing_key.is_some()) << 3,
+        );
         if let Some(reply_code) = self.reply_code {
             encode::u16(out, reply_code.0);
         }
@@ -646,6 +546,8 @@ impl Packed for FileReturn {
 }
 
 /// Command `file.deliver`, code 9.11.
+///
+/// Handled by the client (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileDeliver {
     /// `str8`, optional.
@@ -664,47 +566,38 @@ pub struct FileDeliver {
 
 impl Packed for FileDeliver {
     const NAME: &'static str = "file.deliver";
+    const FIELDS: &'static [&'static str] = &[
+        "file.deliver.consumer-tag",
+        "file.deliver.delivery-tag",
+        "file.deliver.redelivered",
+        "file.deliver.exchange",
+        "file.deliver.routing-key",
+        "file.deliver.identifier",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("file.deliver").packing_flags(0x003f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            consumer_tag: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("file.deliver.consumer-tag").str8()?)
-            } else {
-                None
-            },
-            delivery_tag: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("file.deliver.delivery-tag").u64()?)
-            } else {
-                None
-            },
-            redelivered: flags & 0x0004 != 0,
-            exchange: if flags & 0x0008 != 0 {
-                Some(cursor.in_field("file.deliver.exchange").str8()?)
-            } else {
-                None
-            },
-            routing_key: if flags & 0x0010 != 0 {
-                Some(cursor.in_field("file.deliver.routing-key").str8()?)
-            } else {
-                None
-            },
-            identifier: if flags & 0x0020 != 0 {
-                Some(cursor.in_field("file.deliver.identifier").str8()?)
-            } else {
-                None
-            },
+            consumer_tag: fields.optional(0, Cursor::str8)?,
+            delivery_tag: fields.optional(1, Cursor::u64)?,
+            redelivered: fields.bit(2),
+            exchange: fields.optional(3, Cursor::str8)?,
+            routing_key: fields.optional(4, Cursor::str8)?,
+            identifier: fields.optional(5, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.consumer_tag.is_some())
-            | u16::from(self.delivery_tag.is_some()) << 1
-            | u16::from(self.redelivered) << 2
-            | u16::from(self.exchange.is_some()) << 3
-            | u16::from(self.routing_key.is_some()) << 4
-            | u16::from(self.identifier.is_some()) << 5;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.consumer_tag.is_some())
+                | u16::from(self.delivery_tag.is_some()) << 1
+                | u16::from(self.redelivered) << 2
+                | u16::from(self.exchange.is_some()) << 3
+                | u16::from(self.routing_key.is_some()) << 4
+                | u16::from(self.identifier.is_some()) << 5,
+        );
         if let Some(consumer_tag) = &self.consumer_tag {
             encode::str8(out, consumer_tag);
         }
@@ -724,6 +617,8 @@ impl Packed for FileDeliver {
 }
 
 /// Command `file.ack`, code 9.12.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileAck {
     /// `uint64`, optional.
@@ -734,22 +629,22 @@ pub struct FileAck {
 
 impl Packed for FileAck {
     const NAME: &'static str = "file.ack";
+    const FIELDS: &'static [&'static str] = &["file.ack.delivery-tag", "file.ack.multiple"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("file.ack").packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            delivery_tag: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("file.ack.delivery-tag").u64()?)
-            } else {
-                None
-            },
-            multiple: flags & 0x0002 != 0,
+            delivery_tag: fields.optional(0, Cursor::u64)?,
+            multiple: fields.bit(1),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.delivery_tag.is_some()) | u16::from(self.multiple) << 1;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.delivery_tag.is_some()) | u16::from(self.multiple) << 1,
+        );
         if let Some(delivery_tag) = self.delivery_tag {
             encode::u64(out, delivery_tag);
         }
@@ -757,6 +652,8 @@ impl Packed for FileAck {
 }
 
 /// Command `file.reject`, code 9.13.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileReject {
     /// `uint64`, optional.
@@ -767,22 +664,22 @@ pub struct FileReject {
 
 impl Packed for FileReject {
     const NAME: &'static str = "file.reject";
+    const FIELDS: &'static [&'static str] = &["file.reject.delivery-tag", "file.reject.requeue"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("file.reject").packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            delivery_tag: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("file.reject.delivery-tag").u64()?)
-            } else {
-                None
-            },
-            requeue: flags & 0x0002 != 0,
+            delivery_tag: fields.optional(0, Cursor::u64)?,
+            requeue: fields.bit(1),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.delivery_tag.is_some()) | u16::from(self.requeue) << 1;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.delivery_tag.is_some()) | u16::from(self.requeue) << 1,
+        );
         if let Some(delivery_tag) = self.delivery_tag {
             encode::u64(out, delivery_tag);
         }

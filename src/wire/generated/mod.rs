@@ -12,6 +12,7 @@ mod exchange;
 mod execution;
 mod file;
 mod message;
+mod message_structs;
 mod queue;
 mod session;
 mod stream;
@@ -27,6 +28,7 @@ pub use exchange::*;
 pub use execution::*;
 pub use file::*;
 pub use message::*;
+pub use message_structs::*;
 pub use queue::*;
 pub use session::*;
 pub use stream::*;
@@ -35,86 +37,28 @@ pub use tx::*;
 /// `min-max-frame-size`.
 pub const MIN_MAX_FRAME_SIZE: u32 = 4096;
 
-/// `segment-type`; values without a name are kept as they come.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SegmentType(pub u8);
+use crate::wire::named_number;
 
-impl SegmentType {
-    /// `control`.
-    pub const CONTROL: Self = Self(0);
-    /// `command`.
-    pub const COMMAND: Self = Self(1);
-    /// `header`.
-    pub const HEADER: Self = Self(2);
-    /// `body`.
-    pub const BODY: Self = Self(3);
-
-    /// The name of the value, if it has one.
-    pub fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::CONTROL => "control",
-            Self::COMMAND => "command",
-            Self::HEADER => "header",
-            Self::BODY => "body",
-            _ => return None,
-        })
+named_number! {
+    /// `segment-type`; values without a name are kept as they come.
+    pub struct SegmentType(u8) {
+        /// `control`.
+        CONTROL = 0, "control";
+        /// `command`.
+        COMMAND = 1, "command";
+        /// `header`.
+        HEADER = 2, "header";
+        /// `body`.
+        BODY = 3, "body";
     }
 }
 
-impl std::fmt::Display for SegmentType {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "{}", self.0),
-        }
-    }
-}
-
-impl std::fmt::Debug for SegmentType {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SegmentType({}", self.0)?;
-        if let Some(name) = self.name() {
-            write!(f, " {name}")?;
-        }
-        f.write_str(")")
-    }
-}
-
-/// `track`; values without a name are kept as they come.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Track(pub u8);
-
-impl Track {
-    /// `control`.
-    pub const CONTROL: Self = Self(0);
-    /// `command`.
-    pub const COMMAND: Self = Self(1);
-
-    /// The name of the value, if it has one.
-    pub fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::CONTROL => "control",
-            Self::COMMAND => "command",
-            _ => return None,
-        })
-    }
-}
-
-impl std::fmt::Display for Track {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "{}", self.0),
-        }
-    }
-}
-
-impl std::fmt::Debug for Track {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Track({}", self.0)?;
-        if let Some(name) = self.name() {
-            write!(f, " {name}")?;
-        }
-        f.write_str(")")
+named_number! {
+    /// `track`; values without a name are kept as they come.
+    pub struct Track(u8) {
+        /// `control`.
+        CONTROL = 0, "control";
+        /// `command`.
+        COMMAND = 1, "command";
     }
 }

@@ -1,4 +1,4 @@
-//! Class `queue` (code 8).
+//! Class `queue` (code 8), spoken by the server (must), the client (must).
 
 // Generated from spec/amqp-0-10.spec by spec/generator. Not to be edited:
 // UPDATE=1 cargo test --test spec_staleness
@@ -7,6 +7,7 @@ use crate::wire::Text;
 use crate::wire::cursor::Cursor;
 use crate::wire::decode_error::DecodeError;
 use crate::wire::encode;
+use crate::wire::fields::Fields;
 use crate::wire::map::Map;
 use crate::wire::packed::Packed;
 use crate::wire::packed::Struct;
@@ -34,63 +35,42 @@ pub struct QueueQueryResult {
 
 impl Packed for QueueQueryResult {
     const NAME: &'static str = "queue.queue-query-result";
+    const FIELDS: &'static [&'static str] = &[
+        "queue.queue-query-result.queue",
+        "queue.queue-query-result.alternate-exchange",
+        "queue.queue-query-result.durable",
+        "queue.queue-query-result.exclusive",
+        "queue.queue-query-result.auto-delete",
+        "queue.queue-query-result.arguments",
+        "queue.queue-query-result.message-count",
+        "queue.queue-query-result.subscriber-count",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("queue.queue-query-result")
-            .packing_flags(0x00ff)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            queue: if flags & 0x0001 != 0 {
-                cursor.in_field("queue.queue-query-result.queue").str8()?
-            } else {
-                Default::default()
-            },
-            alternate_exchange: if flags & 0x0002 != 0 {
-                Some(
-                    cursor
-                        .in_field("queue.queue-query-result.alternate-exchange")
-                        .str8()?,
-                )
-            } else {
-                None
-            },
-            durable: flags & 0x0004 != 0,
-            exclusive: flags & 0x0008 != 0,
-            auto_delete: flags & 0x0010 != 0,
-            arguments: if flags & 0x0020 != 0 {
-                Some(
-                    cursor
-                        .in_field("queue.queue-query-result.arguments")
-                        .map()?,
-                )
-            } else {
-                None
-            },
-            message_count: if flags & 0x0040 != 0 {
-                cursor
-                    .in_field("queue.queue-query-result.message-count")
-                    .u32()?
-            } else {
-                Default::default()
-            },
-            subscriber_count: if flags & 0x0080 != 0 {
-                cursor
-                    .in_field("queue.queue-query-result.subscriber-count")
-                    .u32()?
-            } else {
-                Default::default()
-            },
+            queue: fields.required(0, Cursor::str8)?,
+            alternate_exchange: fields.optional(1, Cursor::str8)?,
+            durable: fields.bit(2),
+            exclusive: fields.bit(3),
+            auto_delete: fields.bit(4),
+            arguments: fields.optional(5, Cursor::map)?,
+            message_count: fields.required(6, Cursor::u32)?,
+            subscriber_count: fields.required(7, Cursor::u32)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x00c1
-            | u16::from(self.alternate_exchange.is_some()) << 1
-            | u16::from(self.durable) << 2
-            | u16::from(self.exclusive) << 3
-            | u16::from(self.auto_delete) << 4
-            | u16::from(self.arguments.is_some()) << 5;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            0x00c1
+                | u16::from(self.alternate_exchange.is_some()) << 1
+                | u16::from(self.durable) << 2
+                | u16::from(self.exclusive) << 3
+                | u16::from(self.auto_delete) << 4
+                | u16::from(self.arguments.is_some()) << 5,
+        );
         encode::str8(out, &self.queue);
         if let Some(alternate_exchange) = &self.alternate_exchange {
             encode::str8(out, alternate_exchange);
@@ -108,6 +88,8 @@ impl Struct for QueueQueryResult {
 }
 
 /// Command `queue.declare`, code 8.1.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueueDeclare {
     /// `name`, required.
@@ -128,41 +110,41 @@ pub struct QueueDeclare {
 
 impl Packed for QueueDeclare {
     const NAME: &'static str = "queue.declare";
+    const FIELDS: &'static [&'static str] = &[
+        "queue.declare.queue",
+        "queue.declare.alternate-exchange",
+        "queue.declare.passive",
+        "queue.declare.durable",
+        "queue.declare.exclusive",
+        "queue.declare.auto-delete",
+        "queue.declare.arguments",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("queue.declare").packing_flags(0x007f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            queue: if flags & 0x0001 != 0 {
-                cursor.in_field("queue.declare.queue").str8()?
-            } else {
-                Default::default()
-            },
-            alternate_exchange: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("queue.declare.alternate-exchange").str8()?)
-            } else {
-                None
-            },
-            passive: flags & 0x0004 != 0,
-            durable: flags & 0x0008 != 0,
-            exclusive: flags & 0x0010 != 0,
-            auto_delete: flags & 0x0020 != 0,
-            arguments: if flags & 0x0040 != 0 {
-                Some(cursor.in_field("queue.declare.arguments").map()?)
-            } else {
-                None
-            },
+            queue: fields.required(0, Cursor::str8)?,
+            alternate_exchange: fields.optional(1, Cursor::str8)?,
+            passive: fields.bit(2),
+            durable: fields.bit(3),
+            exclusive: fields.bit(4),
+            auto_delete: fields.bit(5),
+            arguments: fields.optional(6, Cursor::map)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001
-            | u16::from(self.alternate_exchange.is_some()) << 1
-            | u16::from(self.passive) << 2
-            | u16::from(self.durable) << 3
-            | u16::from(self.exclusive) << 4
-            | u16::from(self.auto_delete) << 5
-            | u16::from(self.arguments.is_some()) << 6;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            0x0001
+                | u16::from(self.alternate_exchange.is_some()) << 1
+                | u16::from(self.passive) << 2
+                | u16::from(self.durable) << 3
+                | u16::from(self.exclusive) << 4
+                | u16::from(self.auto_delete) << 5
+                | u16::from(self.arguments.is_some()) << 6,
+        );
         encode::str8(out, &self.queue);
         if let Some(alternate_exchange) = &self.alternate_exchange {
             encode::str8(out, alternate_exchange);
@@ -174,6 +156,8 @@ impl Packed for QueueDeclare {
 }
 
 /// Command `queue.delete`, code 8.2.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueueDelete {
     /// `name`, required.
@@ -186,28 +170,34 @@ pub struct QueueDelete {
 
 impl Packed for QueueDelete {
     const NAME: &'static str = "queue.delete";
+    const FIELDS: &'static [&'static str] = &[
+        "queue.delete.queue",
+        "queue.delete.if-unused",
+        "queue.delete.if-empty",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("queue.delete").packing_flags(0x0007)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            queue: if flags & 0x0001 != 0 {
-                cursor.in_field("queue.delete.queue").str8()?
-            } else {
-                Default::default()
-            },
-            if_unused: flags & 0x0002 != 0,
-            if_empty: flags & 0x0004 != 0,
+            queue: fields.required(0, Cursor::str8)?,
+            if_unused: fields.bit(1),
+            if_empty: fields.bit(2),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001 | u16::from(self.if_unused) << 1 | u16::from(self.if_empty) << 2;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            0x0001 | u16::from(self.if_unused) << 1 | u16::from(self.if_empty) << 2,
+        );
         encode::str8(out, &self.queue);
     }
 }
 
 /// Command `queue.purge`, code 8.3.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueuePurge {
     /// `name`, required.
@@ -216,26 +206,25 @@ pub struct QueuePurge {
 
 impl Packed for QueuePurge {
     const NAME: &'static str = "queue.purge";
+    const FIELDS: &'static [&'static str] = &["queue.purge.queue"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("queue.purge").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            queue: if flags & 0x0001 != 0 {
-                cursor.in_field("queue.purge.queue").str8()?
-            } else {
-                Default::default()
-            },
+            queue: fields.required(0, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001);
         encode::str8(out, &self.queue);
     }
 }
 
-/// Command `queue.query`, code 8.4. Its result is a [`QueueQueryResult`].
+/// Command `queue.query`, code 8.4.
+///
+/// Handled by the server (must).
+/// Its result is a [`QueueQueryResult`](super::QueueQueryResult).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueueQuery {
     /// `name`, required.
@@ -244,21 +233,17 @@ pub struct QueueQuery {
 
 impl Packed for QueueQuery {
     const NAME: &'static str = "queue.query";
+    const FIELDS: &'static [&'static str] = &["queue.query.queue"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("queue.query").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            queue: if flags & 0x0001 != 0 {
-                cursor.in_field("queue.query.queue").str8()?
-            } else {
-                Default::default()
-            },
+            queue: fields.required(0, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001);
         encode::str8(out, &self.queue);
     }
 }

@@ -1,9 +1,7 @@
-//! Class `session` (code 2).
+//! Class `session` (code 2), spoken by the server (must), the client (must), the sender (must), the receiver (must).
 
 // Generated from spec/amqp-0-10.spec by spec/generator. Not to be edited:
 // UPDATE=1 cargo test --test spec_staleness
-
-use std::fmt;
 
 use crate::wire::array::Array;
 use crate::wire::byte_ranges::ByteRanges;
@@ -11,54 +9,24 @@ use crate::wire::command_id::CommandId;
 use crate::wire::cursor::Cursor;
 use crate::wire::decode_error::DecodeError;
 use crate::wire::encode;
+use crate::wire::fields::Fields;
+use crate::wire::named_number;
 use crate::wire::packed::Packed;
 use crate::wire::sequence_set::SequenceSet;
 
-/// `session.detach-code`; values without a name are kept as they come.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DetachCode(pub u8);
-
-impl DetachCode {
-    /// `normal`.
-    pub const NORMAL: Self = Self(0);
-    /// `session-busy`.
-    pub const SESSION_BUSY: Self = Self(1);
-    /// `transport-busy`.
-    pub const TRANSPORT_BUSY: Self = Self(2);
-    /// `not-attached`.
-    pub const NOT_ATTACHED: Self = Self(3);
-    /// `unknown-ids`.
-    pub const UNKNOWN_IDS: Self = Self(4);
-
-    /// The name of the value, if it has one.
-    pub fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::NORMAL => "normal",
-            Self::SESSION_BUSY => "session-busy",
-            Self::TRANSPORT_BUSY => "transport-busy",
-            Self::NOT_ATTACHED => "not-attached",
-            Self::UNKNOWN_IDS => "unknown-ids",
-            _ => return None,
-        })
-    }
-}
-
-impl fmt::Display for DetachCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "{}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for DetachCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DetachCode({}", self.0)?;
-        if let Some(name) = self.name() {
-            write!(f, " {name}")?;
-        }
-        f.write_str(")")
+named_number! {
+    /// `session.detach-code`; values without a name are kept as they come.
+    pub struct DetachCode(u8) {
+        /// `normal`.
+        NORMAL = 0, "normal";
+        /// `session-busy`.
+        SESSION_BUSY = 1, "session-busy";
+        /// `transport-busy`.
+        TRANSPORT_BUSY = 2, "transport-busy";
+        /// `not-attached`.
+        NOT_ATTACHED = 3, "not-attached";
+        /// `unknown-ids`.
+        UNKNOWN_IDS = 4, "unknown-ids";
     }
 }
 
@@ -71,19 +39,17 @@ pub struct SessionHeader {
 
 impl Packed for SessionHeader {
     const NAME: &'static str = "session.header";
+    const FIELDS: &'static [&'static str] = &["session.header.sync"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("session.header")
-            .packing_flags_octet(0x01)?;
+        let fields = Fields::of::<Self>(cursor, 1)?;
         Ok(Self {
-            sync: flags & 0x0001 != 0,
+            sync: fields.bit(0),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.sync);
-        encode::u8(out, flags as u8);
+        encode::packing_flags(out, 1, u16::from(self.sync));
     }
 }
 
@@ -98,15 +64,16 @@ pub struct SessionCommandFragment {
 
 impl Packed for SessionCommandFragment {
     const NAME: &'static str = "session.command-fragment";
+    const FIELDS: &'static [&'static str] = &[
+        "session.command-fragment.command-id",
+        "session.command-fragment.byte-ranges",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
+        let mut fields = Fields::of::<Self>(cursor, 0)?;
         Ok(Self {
-            command_id: cursor
-                .in_field("session.command-fragment.command-id")
-                .sequence_no()?,
-            byte_ranges: cursor
-                .in_field("session.command-fragment.byte-ranges")
-                .byte_ranges()?,
+            command_id: fields.required(0, Cursor::sequence_no)?,
+            byte_ranges: fields.required(1, Cursor::byte_ranges)?,
         })
     }
 
@@ -117,6 +84,8 @@ impl Packed for SessionCommandFragment {
 }
 
 /// Control `session.attach`, code 2.1.
+///
+/// Handled by the server (must), the client (may). Answered by `attached` or `detached`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionAttach {
     /// `name`, required.
@@ -127,27 +96,25 @@ pub struct SessionAttach {
 
 impl Packed for SessionAttach {
     const NAME: &'static str = "session.attach";
+    const FIELDS: &'static [&'static str] = &["session.attach.name", "session.attach.force"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("session.attach").packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            name: if flags & 0x0001 != 0 {
-                cursor.in_field("session.attach.name").vbin16()?
-            } else {
-                Default::default()
-            },
-            force: flags & 0x0002 != 0,
+            name: fields.required(0, Cursor::vbin16)?,
+            force: fields.bit(1),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001 | u16::from(self.force) << 1;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001 | u16::from(self.force) << 1);
         encode::vbin16(out, &self.name);
     }
 }
 
 /// Control `session.attached`, code 2.2.
+///
+/// Handled by the server (must), the client (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionAttached {
     /// `name`, required.
@@ -156,26 +123,24 @@ pub struct SessionAttached {
 
 impl Packed for SessionAttached {
     const NAME: &'static str = "session.attached";
+    const FIELDS: &'static [&'static str] = &["session.attached.name"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("session.attached").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            name: if flags & 0x0001 != 0 {
-                cursor.in_field("session.attached.name").vbin16()?
-            } else {
-                Default::default()
-            },
+            name: fields.required(0, Cursor::vbin16)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001);
         encode::vbin16(out, &self.name);
     }
 }
 
 /// Control `session.detach`, code 2.3.
+///
+/// Handled by the server (must), the client (must). Answered by `detached`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionDetach {
     /// `name`, required.
@@ -184,26 +149,24 @@ pub struct SessionDetach {
 
 impl Packed for SessionDetach {
     const NAME: &'static str = "session.detach";
+    const FIELDS: &'static [&'static str] = &["session.detach.name"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("session.detach").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            name: if flags & 0x0001 != 0 {
-                cursor.in_field("session.detach.name").vbin16()?
-            } else {
-                Default::default()
-            },
+            name: fields.required(0, Cursor::vbin16)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001);
         encode::vbin16(out, &self.name);
     }
 }
 
 /// Control `session.detached`, code 2.4.
+///
+/// Handled by the server (must), the client (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionDetached {
     /// `name`, required.
@@ -214,35 +177,26 @@ pub struct SessionDetached {
 
 impl Packed for SessionDetached {
     const NAME: &'static str = "session.detached";
+    const FIELDS: &'static [&'static str] = &["session.detached.name", "session.detached.code"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("session.detached").packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            name: if flags & 0x0001 != 0 {
-                cursor.in_field("session.detached.name").vbin16()?
-            } else {
-                Default::default()
-            },
-            code: if flags & 0x0002 != 0 {
-                cursor
-                    .in_field("session.detached.code")
-                    .u8()
-                    .map(DetachCode)?
-            } else {
-                Default::default()
-            },
+            name: fields.required(0, Cursor::vbin16)?,
+            code: fields.required(1, DetachCode::decode)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0003;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0003);
         encode::vbin16(out, &self.name);
         encode::u8(out, self.code.0);
     }
 }
 
 /// Control `session.request-timeout`, code 2.5.
+///
+/// Handled by the sender (must), the receiver (must). Answered by `timeout`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionRequestTimeout {
     /// `uint32`, optional.
@@ -251,23 +205,17 @@ pub struct SessionRequestTimeout {
 
 impl Packed for SessionRequestTimeout {
     const NAME: &'static str = "session.request-timeout";
+    const FIELDS: &'static [&'static str] = &["session.request-timeout.timeout"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("session.request-timeout")
-            .packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            timeout: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("session.request-timeout.timeout").u32()?)
-            } else {
-                None
-            },
+            timeout: fields.optional(0, Cursor::u32)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.timeout.is_some());
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, u16::from(self.timeout.is_some()));
         if let Some(timeout) = self.timeout {
             encode::u32(out, timeout);
         }
@@ -275,6 +223,8 @@ impl Packed for SessionRequestTimeout {
 }
 
 /// Control `session.timeout`, code 2.6.
+///
+/// Handled by the sender (must), the receiver (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionTimeout {
     /// `uint32`, optional.
@@ -283,21 +233,17 @@ pub struct SessionTimeout {
 
 impl Packed for SessionTimeout {
     const NAME: &'static str = "session.timeout";
+    const FIELDS: &'static [&'static str] = &["session.timeout.timeout"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("session.timeout").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            timeout: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("session.timeout.timeout").u32()?)
-            } else {
-                None
-            },
+            timeout: fields.optional(0, Cursor::u32)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.timeout.is_some());
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, u16::from(self.timeout.is_some()));
         if let Some(timeout) = self.timeout {
             encode::u32(out, timeout);
         }
@@ -305,6 +251,8 @@ impl Packed for SessionTimeout {
 }
 
 /// Control `session.command-point`, code 2.7.
+///
+/// Handled by the receiver (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionCommandPoint {
     /// `sequence-no`, required.
@@ -315,38 +263,29 @@ pub struct SessionCommandPoint {
 
 impl Packed for SessionCommandPoint {
     const NAME: &'static str = "session.command-point";
+    const FIELDS: &'static [&'static str] = &[
+        "session.command-point.command-id",
+        "session.command-point.command-offset",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("session.command-point")
-            .packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            command_id: if flags & 0x0001 != 0 {
-                cursor
-                    .in_field("session.command-point.command-id")
-                    .sequence_no()?
-            } else {
-                Default::default()
-            },
-            command_offset: if flags & 0x0002 != 0 {
-                cursor
-                    .in_field("session.command-point.command-offset")
-                    .u64()?
-            } else {
-                Default::default()
-            },
+            command_id: fields.required(0, Cursor::sequence_no)?,
+            command_offset: fields.required(1, Cursor::u64)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0003;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0003);
         encode::u32(out, self.command_id.0);
         encode::u64(out, self.command_offset);
     }
 }
 
 /// Control `session.expected`, code 2.8.
+///
+/// Handled by the sender (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionExpected {
     /// `commands`, required.
@@ -357,28 +296,19 @@ pub struct SessionExpected {
 
 impl Packed for SessionExpected {
     const NAME: &'static str = "session.expected";
+    const FIELDS: &'static [&'static str] =
+        &["session.expected.commands", "session.expected.fragments"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("session.expected").packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            commands: if flags & 0x0001 != 0 {
-                cursor
-                    .in_field("session.expected.commands")
-                    .sequence_set()?
-            } else {
-                Default::default()
-            },
-            fragments: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("session.expected.fragments").array()?)
-            } else {
-                None
-            },
+            commands: fields.required(0, Cursor::sequence_set)?,
+            fragments: fields.optional(1, Cursor::array)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0001 | u16::from(self.fragments.is_some()) << 1;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0001 | u16::from(self.fragments.is_some()) << 1);
         encode::sequence_set(out, &self.commands);
         if let Some(fragments) = &self.fragments {
             fragments.encode(out);
@@ -387,6 +317,8 @@ impl Packed for SessionExpected {
 }
 
 /// Control `session.confirmed`, code 2.9.
+///
+/// Handled by the sender (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionConfirmed {
     /// `commands`, optional.
@@ -397,31 +329,23 @@ pub struct SessionConfirmed {
 
 impl Packed for SessionConfirmed {
     const NAME: &'static str = "session.confirmed";
+    const FIELDS: &'static [&'static str] =
+        &["session.confirmed.commands", "session.confirmed.fragments"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("session.confirmed").packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            commands: if flags & 0x0001 != 0 {
-                Some(
-                    cursor
-                        .in_field("session.confirmed.commands")
-                        .sequence_set()?,
-                )
-            } else {
-                None
-            },
-            fragments: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("session.confirmed.fragments").array()?)
-            } else {
-                None
-            },
+            commands: fields.optional(0, Cursor::sequence_set)?,
+            fragments: fields.optional(1, Cursor::array)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 =
-            u16::from(self.commands.is_some()) | u16::from(self.fragments.is_some()) << 1;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.commands.is_some()) | u16::from(self.fragments.is_some()) << 1,
+        );
         if let Some(commands) = &self.commands {
             encode::sequence_set(out, commands);
         }
@@ -432,6 +356,8 @@ impl Packed for SessionConfirmed {
 }
 
 /// Control `session.completed`, code 2.10.
+///
+/// Handled by the sender (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionCompleted {
     /// `commands`, optional.
@@ -442,26 +368,25 @@ pub struct SessionCompleted {
 
 impl Packed for SessionCompleted {
     const NAME: &'static str = "session.completed";
+    const FIELDS: &'static [&'static str] = &[
+        "session.completed.commands",
+        "session.completed.timely-reply",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("session.completed").packing_flags(0x0003)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            commands: if flags & 0x0001 != 0 {
-                Some(
-                    cursor
-                        .in_field("session.completed.commands")
-                        .sequence_set()?,
-                )
-            } else {
-                None
-            },
-            timely_reply: flags & 0x0002 != 0,
+            commands: fields.optional(0, Cursor::sequence_set)?,
+            timely_reply: fields.bit(1),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.commands.is_some()) | u16::from(self.timely_reply) << 1;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.commands.is_some()) | u16::from(self.timely_reply) << 1,
+        );
         if let Some(commands) = &self.commands {
             encode::sequence_set(out, commands);
         }
@@ -469,6 +394,8 @@ impl Packed for SessionCompleted {
 }
 
 /// Control `session.known-completed`, code 2.11.
+///
+/// Handled by the receiver (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionKnownCompleted {
     /// `commands`, optional.
@@ -477,27 +404,17 @@ pub struct SessionKnownCompleted {
 
 impl Packed for SessionKnownCompleted {
     const NAME: &'static str = "session.known-completed";
+    const FIELDS: &'static [&'static str] = &["session.known-completed.commands"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("session.known-completed")
-            .packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            commands: if flags & 0x0001 != 0 {
-                Some(
-                    cursor
-                        .in_field("session.known-completed.commands")
-                        .sequence_set()?,
-                )
-            } else {
-                None
-            },
+            commands: fields.optional(0, Cursor::sequence_set)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.commands.is_some());
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, u16::from(self.commands.is_some()));
         if let Some(commands) = &self.commands {
             encode::sequence_set(out, commands);
         }
@@ -505,6 +422,8 @@ impl Packed for SessionKnownCompleted {
 }
 
 /// Control `session.flush`, code 2.12.
+///
+/// Handled by the receiver (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionFlush {
     /// `bit`.
@@ -517,25 +436,35 @@ pub struct SessionFlush {
 
 impl Packed for SessionFlush {
     const NAME: &'static str = "session.flush";
+    const FIELDS: &'static [&'static str] = &[
+        "session.flush.expected",
+        "session.flush.confirmed",
+        "session.flush.completed",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("session.flush").packing_flags(0x0007)?;
+        let fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            expected: flags & 0x0001 != 0,
-            confirmed: flags & 0x0002 != 0,
-            completed: flags & 0x0004 != 0,
+            expected: fields.bit(0),
+            confirmed: fields.bit(1),
+            completed: fields.bit(2),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.expected)
-            | u16::from(self.confirmed) << 1
-            | u16::from(self.completed) << 2;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.expected)
+                | u16::from(self.confirmed) << 1
+                | u16::from(self.completed) << 2,
+        );
     }
 }
 
 /// Control `session.gap`, code 2.13.
+///
+/// Handled by the receiver (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionGap {
     /// `commands`, optional.
@@ -544,21 +473,17 @@ pub struct SessionGap {
 
 impl Packed for SessionGap {
     const NAME: &'static str = "session.gap";
+    const FIELDS: &'static [&'static str] = &["session.gap.commands"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("session.gap").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            commands: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("session.gap.commands").sequence_set()?)
-            } else {
-                None
-            },
+            commands: fields.optional(0, Cursor::sequence_set)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.commands.is_some());
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, u16::from(self.commands.is_some()));
         if let Some(commands) = &self.commands {
             encode::sequence_set(out, commands);
         }

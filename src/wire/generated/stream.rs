@@ -1,58 +1,28 @@
-//! Class `stream` (code 10).
+//! Class `stream` (code 10), spoken by the server (may), the client (may).
 
 // Generated from spec/amqp-0-10.spec by spec/generator. Not to be edited:
 // UPDATE=1 cargo test --test spec_staleness
-
-use std::fmt;
 
 use crate::wire::Text;
 use crate::wire::cursor::Cursor;
 use crate::wire::decode_error::DecodeError;
 use crate::wire::encode;
+use crate::wire::fields::Fields;
 use crate::wire::map::Map;
-use crate::wire::packed::HeaderEntry;
+use crate::wire::named_number;
 use crate::wire::packed::Packed;
+use crate::wire::packed::Selected;
 use crate::wire::packed::Struct;
 
-/// `stream.return-code`; values without a name are kept as they come.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StreamReturnCode(pub u16);
-
-impl StreamReturnCode {
-    /// `content-too-large`.
-    pub const CONTENT_TOO_LARGE: Self = Self(311);
-    /// `no-route`.
-    pub const NO_ROUTE: Self = Self(312);
-    /// `no-consumers`.
-    pub const NO_CONSUMERS: Self = Self(313);
-
-    /// The name of the value, if it has one.
-    pub fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::CONTENT_TOO_LARGE => "content-too-large",
-            Self::NO_ROUTE => "no-route",
-            Self::NO_CONSUMERS => "no-consumers",
-            _ => return None,
-        })
-    }
-}
-
-impl fmt::Display for StreamReturnCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "{}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for StreamReturnCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "StreamReturnCode({}", self.0)?;
-        if let Some(name) = self.name() {
-            write!(f, " {name}")?;
-        }
-        f.write_str(")")
+named_number! {
+    /// `stream.return-code`; values without a name are kept as they come.
+    pub struct StreamReturnCode(u16) {
+        /// `content-too-large`.
+        CONTENT_TOO_LARGE = 311, "content-too-large";
+        /// `no-route`.
+        NO_ROUTE = 312, "no-route";
+        /// `no-consumers`.
+        NO_CONSUMERS = 313, "no-consumers";
     }
 }
 
@@ -73,18 +43,28 @@ pub struct StreamProperties {
 
 impl Packed for StreamProperties {
     const NAME: &'static str = "stream.stream-properties";
+    const FIELDS: &'static [&'static str] = &[
+        "stream.stream-properties.content-type",
+        "stream.stream-properties.content-encoding",
+        "stream.stream-properties.headers",
+        "stream.stream-properties.priority",
+        "stream.stream-properties.timestamp",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
         Self::decode_selected(cursor, u16::MAX)
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.content_type.is_some())
-            | u16::from(self.content_encoding.is_some()) << 1
-            | u16::from(self.headers.is_some()) << 2
-            | u16::from(self.priority.is_some()) << 3
-            | u16::from(self.timestamp.is_some()) << 4;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.content_type.is_some())
+                | u16::from(self.content_encoding.is_some()) << 1
+                | u16::from(self.headers.is_some()) << 2
+                | u16::from(self.priority.is_some()) << 3
+                | u16::from(self.timestamp.is_some()) << 4,
+        );
         if let Some(content_type) = &self.content_type {
             encode::str8(out, content_type);
         }
@@ -103,74 +83,19 @@ impl Packed for StreamProperties {
     }
 }
 
-impl HeaderEntry for StreamProperties {
+impl Selected for StreamProperties {
     fn decode_selected(cursor: &mut Cursor<'_>, wanted: u16) -> Result<Self, DecodeError> {
-        let flags = cursor
-            .in_field("stream.stream-properties")
-            .packing_flags(0x001f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            content_type: if flags & wanted & 0x0001 != 0 {
-                Some(
-                    cursor
-                        .in_field("stream.stream-properties.content-type")
-                        .str8()?,
-                )
-            } else {
-                if flags & 0x0001 != 0 {
-                    cursor
-                        .in_field("stream.stream-properties.content-type")
-                        .walk_text(1, "str8")?;
-                }
-                None
-            },
-            content_encoding: if flags & wanted & 0x0002 != 0 {
-                Some(
-                    cursor
-                        .in_field("stream.stream-properties.content-encoding")
-                        .str8()?,
-                )
-            } else {
-                if flags & 0x0002 != 0 {
-                    cursor
-                        .in_field("stream.stream-properties.content-encoding")
-                        .walk_text(1, "str8")?;
-                }
-                None
-            },
-            headers: if flags & wanted & 0x0004 != 0 {
-                Some(cursor.in_field("stream.stream-properties.headers").map()?)
-            } else {
-                if flags & 0x0004 != 0 {
-                    cursor
-                        .in_field("stream.stream-properties.headers")
-                        .walk_map()?;
-                }
-                None
-            },
-            priority: if flags & wanted & 0x0008 != 0 {
-                Some(cursor.in_field("stream.stream-properties.priority").u8()?)
-            } else {
-                if flags & 0x0008 != 0 {
-                    cursor
-                        .in_field("stream.stream-properties.priority")
-                        .bytes(1)?;
-                }
-                None
-            },
-            timestamp: if flags & wanted & 0x0010 != 0 {
-                Some(
-                    cursor
-                        .in_field("stream.stream-properties.timestamp")
-                        .datetime()?,
-                )
-            } else {
-                if flags & 0x0010 != 0 {
-                    cursor
-                        .in_field("stream.stream-properties.timestamp")
-                        .bytes(8)?;
-                }
-                None
-            },
+            content_type: fields.selected(0, wanted, Cursor::str8, |cursor| {
+                cursor.walk_text(1, "str8")
+            })?,
+            content_encoding: fields.selected(1, wanted, Cursor::str8, |cursor| {
+                cursor.walk_text(1, "str8")
+            })?,
+            headers: fields.selected(2, wanted, Cursor::map, Cursor::walk_map)?,
+            priority: fields.optional(3, Cursor::u8)?,
+            timestamp: fields.optional(4, Cursor::datetime)?,
         })
     }
 }
@@ -180,6 +105,8 @@ impl Struct for StreamProperties {
 }
 
 /// Command `stream.qos`, code 10.1.
+///
+/// Handled by the server (must). Answered by `qos-ok`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamQos {
     /// `uint32`, optional.
@@ -194,35 +121,32 @@ pub struct StreamQos {
 
 impl Packed for StreamQos {
     const NAME: &'static str = "stream.qos";
+    const FIELDS: &'static [&'static str] = &[
+        "stream.qos.prefetch-size",
+        "stream.qos.prefetch-count",
+        "stream.qos.consume-rate",
+        "stream.qos.global",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("stream.qos").packing_flags(0x000f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            prefetch_size: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("stream.qos.prefetch-size").u32()?)
-            } else {
-                None
-            },
-            prefetch_count: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("stream.qos.prefetch-count").u16()?)
-            } else {
-                None
-            },
-            consume_rate: if flags & 0x0004 != 0 {
-                Some(cursor.in_field("stream.qos.consume-rate").u32()?)
-            } else {
-                None
-            },
-            global: flags & 0x0008 != 0,
+            prefetch_size: fields.optional(0, Cursor::u32)?,
+            prefetch_count: fields.optional(1, Cursor::u16)?,
+            consume_rate: fields.optional(2, Cursor::u32)?,
+            global: fields.bit(3),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.prefetch_size.is_some())
-            | u16::from(self.prefetch_count.is_some()) << 1
-            | u16::from(self.consume_rate.is_some()) << 2
-            | u16::from(self.global) << 3;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.prefetch_size.is_some())
+                | u16::from(self.prefetch_count.is_some()) << 1
+                | u16::from(self.consume_rate.is_some()) << 2
+                | u16::from(self.global) << 3,
+        );
         if let Some(prefetch_size) = self.prefetch_size {
             encode::u32(out, prefetch_size);
         }
@@ -236,24 +160,28 @@ impl Packed for StreamQos {
 }
 
 /// Command `stream.qos-ok`, code 10.2.
+///
+/// Handled by the client (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamQosOk {}
 
 impl Packed for StreamQosOk {
     const NAME: &'static str = "stream.qos-ok";
+    const FIELDS: &'static [&'static str] = &[];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        cursor.in_field("stream.qos-ok").packing_flags(0x0000)?;
+        Fields::of::<Self>(cursor, 2)?;
         Ok(Self {})
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0000;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, 0x0000);
     }
 }
 
 /// Command `stream.consume`, code 10.3.
+///
+/// Handled by the server (must). Answered by `consume-ok`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamConsume {
     /// `queue.name`, optional.
@@ -272,39 +200,38 @@ pub struct StreamConsume {
 
 impl Packed for StreamConsume {
     const NAME: &'static str = "stream.consume";
+    const FIELDS: &'static [&'static str] = &[
+        "stream.consume.queue",
+        "stream.consume.consumer-tag",
+        "stream.consume.no-local",
+        "stream.consume.exclusive",
+        "stream.consume.nowait",
+        "stream.consume.arguments",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("stream.consume").packing_flags(0x003f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            queue: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("stream.consume.queue").str8()?)
-            } else {
-                None
-            },
-            consumer_tag: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("stream.consume.consumer-tag").str8()?)
-            } else {
-                None
-            },
-            no_local: flags & 0x0004 != 0,
-            exclusive: flags & 0x0008 != 0,
-            nowait: flags & 0x0010 != 0,
-            arguments: if flags & 0x0020 != 0 {
-                Some(cursor.in_field("stream.consume.arguments").map()?)
-            } else {
-                None
-            },
+            queue: fields.optional(0, Cursor::str8)?,
+            consumer_tag: fields.optional(1, Cursor::str8)?,
+            no_local: fields.bit(2),
+            exclusive: fields.bit(3),
+            nowait: fields.bit(4),
+            arguments: fields.optional(5, Cursor::map)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.queue.is_some())
-            | u16::from(self.consumer_tag.is_some()) << 1
-            | u16::from(self.no_local) << 2
-            | u16::from(self.exclusive) << 3
-            | u16::from(self.nowait) << 4
-            | u16::from(self.arguments.is_some()) << 5;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.queue.is_some())
+                | u16::from(self.consumer_tag.is_some()) << 1
+                | u16::from(self.no_local) << 2
+                | u16::from(self.exclusive) << 3
+                | u16::from(self.nowait) << 4
+                | u16::from(self.arguments.is_some()) << 5,
+        );
         if let Some(queue) = &self.queue {
             encode::str8(out, queue);
         }
@@ -318,6 +245,8 @@ impl Packed for StreamConsume {
 }
 
 /// Command `stream.consume-ok`, code 10.4.
+///
+/// Handled by the client (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamConsumeOk {
     /// `str8`, optional.
@@ -326,21 +255,17 @@ pub struct StreamConsumeOk {
 
 impl Packed for StreamConsumeOk {
     const NAME: &'static str = "stream.consume-ok";
+    const FIELDS: &'static [&'static str] = &["stream.consume-ok.consumer-tag"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("stream.consume-ok").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            consumer_tag: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("stream.consume-ok.consumer-tag").str8()?)
-            } else {
-                None
-            },
+            consumer_tag: fields.optional(0, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.consumer_tag.is_some());
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, u16::from(self.consumer_tag.is_some()));
         if let Some(consumer_tag) = &self.consumer_tag {
             encode::str8(out, consumer_tag);
         }
@@ -348,6 +273,8 @@ impl Packed for StreamConsumeOk {
 }
 
 /// Command `stream.cancel`, code 10.5.
+///
+/// Handled by the server (must).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamCancel {
     /// `str8`, optional.
@@ -356,21 +283,17 @@ pub struct StreamCancel {
 
 impl Packed for StreamCancel {
     const NAME: &'static str = "stream.cancel";
+    const FIELDS: &'static [&'static str] = &["stream.cancel.consumer-tag"];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("stream.cancel").packing_flags(0x0001)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            consumer_tag: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("stream.cancel.consumer-tag").str8()?)
-            } else {
-                None
-            },
+            consumer_tag: fields.optional(0, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.consumer_tag.is_some());
-        encode::packing_flags(out, flags);
+        encode::packing_flags(out, 2, u16::from(self.consumer_tag.is_some()));
         if let Some(consumer_tag) = &self.consumer_tag {
             encode::str8(out, consumer_tag);
         }
@@ -378,6 +301,10 @@ impl Packed for StreamCancel {
 }
 
 /// Command `stream.publish`, code 10.6.
+///
+/// Handled by the server (must).
+/// A header must follow.
+/// A body may follow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamPublish {
     /// `exchange.name`, optional.
@@ -392,31 +319,32 @@ pub struct StreamPublish {
 
 impl Packed for StreamPublish {
     const NAME: &'static str = "stream.publish";
+    const FIELDS: &'static [&'static str] = &[
+        "stream.publish.exchange",
+        "stream.publish.routing-key",
+        "stream.publish.mandatory",
+        "stream.publish.immediate",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("stream.publish").packing_flags(0x000f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            exchange: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("stream.publish.exchange").str8()?)
-            } else {
-                None
-            },
-            routing_key: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("stream.publish.routing-key").str8()?)
-            } else {
-                None
-            },
-            mandatory: flags & 0x0004 != 0,
-            immediate: flags & 0x0008 != 0,
+            exchange: fields.optional(0, Cursor::str8)?,
+            routing_key: fields.optional(1, Cursor::str8)?,
+            mandatory: fields.bit(2),
+            immediate: fields.bit(3),
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.exchange.is_some())
-            | u16::from(self.routing_key.is_some()) << 1
-            | u16::from(self.mandatory) << 2
-            | u16::from(self.immediate) << 3;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.exchange.is_some())
+                | u16::from(self.routing_key.is_some()) << 1
+                | u16::from(self.mandatory) << 2
+                | u16::from(self.immediate) << 3,
+        );
         if let Some(exchange) = &self.exchange {
             encode::str8(out, exchange);
         }
@@ -427,6 +355,10 @@ impl Packed for StreamPublish {
 }
 
 /// Command `stream.return`, code 10.7.
+///
+/// Handled by the client (must).
+/// A header must follow.
+/// A body may follow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamReturn {
     /// `return-code`, optional.
@@ -441,44 +373,32 @@ pub struct StreamReturn {
 
 impl Packed for StreamReturn {
     const NAME: &'static str = "stream.return";
+    const FIELDS: &'static [&'static str] = &[
+        "stream.return.reply-code",
+        "stream.return.reply-text",
+        "stream.return.exchange",
+        "stream.return.routing-key",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("stream.return").packing_flags(0x000f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            reply_code: if flags & 0x0001 != 0 {
-                Some(
-                    cursor
-                        .in_field("stream.return.reply-code")
-                        .u16()
-                        .map(StreamReturnCode)?,
-                )
-            } else {
-                None
-            },
-            reply_text: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("stream.return.reply-text").str8()?)
-            } else {
-                None
-            },
-            exchange: if flags & 0x0004 != 0 {
-                Some(cursor.in_field("stream.return.exchange").str8()?)
-            } else {
-                None
-            },
-            routing_key: if flags & 0x0008 != 0 {
-                Some(cursor.in_field("stream.return.routing-key").str8()?)
-            } else {
-                None
-            },
+            reply_code: fields.optional(0, StreamReturnCode::decode)?,
+            reply_text: fields.optional(1, Cursor::str8)?,
+            exchange: fields.optional(2, Cursor::str8)?,
+            routing_key: fields.optional(3, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = u16::from(self.reply_code.is_some())
-            | u16::from(self.reply_text.is_some()) << 1
-            | u16::from(self.exchange.is_some()) << 2
-            | u16::from(self.routing_key.is_some()) << 3;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            u16::from(self.reply_code.is_some())
+                | u16::from(self.reply_text.is_some()) << 1
+                | u16::from(self.exchange.is_some()) << 2
+                | u16::from(self.routing_key.is_some()) << 3,
+        );
         if let Some(reply_code) = self.reply_code {
             encode::u16(out, reply_code.0);
         }
@@ -495,6 +415,10 @@ impl Packed for StreamReturn {
 }
 
 /// Command `stream.deliver`, code 10.8.
+///
+/// Handled by the client (must).
+/// A header must follow.
+/// A body may follow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamDeliver {
     /// `str8`, optional.
@@ -509,39 +433,32 @@ pub struct StreamDeliver {
 
 impl Packed for StreamDeliver {
     const NAME: &'static str = "stream.deliver";
+    const FIELDS: &'static [&'static str] = &[
+        "stream.deliver.consumer-tag",
+        "stream.deliver.delivery-tag",
+        "stream.deliver.exchange",
+        "stream.deliver.queue",
+    ];
 
     fn decode_fields(cursor: &mut Cursor<'_>) -> Result<Self, DecodeError> {
-        let flags = cursor.in_field("stream.deliver").packing_flags(0x000f)?;
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
-            consumer_tag: if flags & 0x0001 != 0 {
-                Some(cursor.in_field("stream.deliver.consumer-tag").str8()?)
-            } else {
-                None
-            },
-            delivery_tag: if flags & 0x0002 != 0 {
-                Some(cursor.in_field("stream.deliver.delivery-tag").u64()?)
-            } else {
-                None
-            },
-            exchange: if flags & 0x0004 != 0 {
-                Some(cursor.in_field("stream.deliver.exchange").str8()?)
-            } else {
-                None
-            },
-            queue: if flags & 0x0008 != 0 {
-                cursor.in_field("stream.deliver.queue").str8()?
-            } else {
-                Default::default()
-            },
+            consumer_tag: fields.optional(0, Cursor::str8)?,
+            delivery_tag: fields.optional(1, Cursor::u64)?,
+            exchange: fields.optional(2, Cursor::str8)?,
+            queue: fields.required(3, Cursor::str8)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        let flags: u16 = 0x0008
-            | u16::from(self.consumer_tag.is_some())
-            | u16::from(self.delivery_tag.is_some()) << 1
-            | u16::from(self.exchange.is_some()) << 2;
-        encode::packing_flags(out, flags);
+        encode::packing_flags(
+            out,
+            2,
+            0x0008
+                | u16::from(self.consumer_tag.is_some())
+                | u16::from(self.delivery_tag.is_some()) << 1
+                | u16::from(self.exchange.is_some()) << 2,
+        );
         if let Some(consumer_tag) = &self.consumer_tag {
             encode::str8(out, consumer_tag);
         }

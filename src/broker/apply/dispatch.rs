@@ -1,0 +1,315 @@
+//! Messages from a queue to those who want them.
+//!
+//! Subscriptions that have credit stand in a ring; the one in front takes the next message that is
+//! for it and goes to the back. One that lacks credit leaves the ring until it has some; one that
+//! lacks its connection's headroom waits in its session until the socket has drained.
+
+use crate::broker::core::{Core, Work};
+use crate::broker::effect::{Delivery, Effect, Out};
+use crate::broker::ids::{ConnectionKey, GroupTime, QueueId, SessionId, SubscriptionId};
+use crate::broker::queue::{Entry, EntryState};
+use crate::broker::selected::Selected;
+use crate::broker::session::Unsettled;
+
+/// What came of offering messages to a subscription.
+enum Offer {
+    /// It got one.
+    Delivered,
+    /// There is none for it.
+    Nothing,
+    /// It cannot take one; it has left its ring.
+    Left,
+    /// The entry's work is used up.
+    NoSteps,
+}
+
+impl Core {
+    /// Delivers what can be delivered of a queue, as far as the entry's work goes.
+    pub(super) fn dispatch(&mut self, id: QueueId, out: &mut Out) {
+        let done = self.dispatch_acquiring(id, out) && self.dispatch_browsing(id, out);
+        let Some(queue) = self.queues.get_mut(id.0) else {
+            return;
+        };
+        if !done && !queue.is_dispatch_pending {
+            queue.is_dispatch_pending = true;
+            let reference = queue.reference;
+            self.work.push_back(Work::Dispatch(reference));
+        }
+    }
+
+    fn dispatch_acquiring(&mut self, id: QueueId, out: &mut Out) -> bool {
+        let mut idle = 0;
+        loop {
+            let Some(queue) = self.queues.get_mut(id.0) else {
+                return true;
+            };
+            if queue.available == 0 || idle >= queue.ready.len() {
+                return true;
+            }
+            let Some(front) = queue.ready.pop_front() else {
+                return true;
+            };
+            match self.offer(id, front, out) {
+                Offer::Delivered => {
+                    idle = 0;
+                    self.queue_mut(id).ready.push_back(front);
+                }
+                Offer::Nothing => {
+                    idle += 1;
+                    self.queue_mut(id).ready.push_back(front);
+                }
+                Offer::Left => {}
+                Offer::NoSteps => {
+                    self.queue_mut(id).ready.push_front(front);
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn dispatch_browsing(&mut self, id: QueueId, out: &mut Out) -> bool {
+        let Some(queue) = self.queues.get(id.0) else {
+            return true;
+        };
+        for _ in 0..queue.browsers.len() {
+            let Some(front) = self.queue_mut(id).browsers.pop_front() else {
+                return true;
+            };
+            loop {
+                match self.offer(id, front, out) {
+                    Offer::Delivered => {}
+                    Offer::Nothing => {
+                        self.queue_mut(id).browsers.push_back(front);
+                        break;
+                    }
+                    Offer::Left => break,
+                    Offer::NoSteps => {
+                        self.queue_mut(id).browsers.push_front(front);
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn offer(&mut self, queue: QueueId, id: SubscriptionId, out: &mut Out) -> Offer {
+        let Some(subscription) = self.subscriptions.get_mut(id.0) else {
+            return Offer::Left;
+        };
+        if !subscription.credit.is_some() {
+            subscription.is_ready = false;
+            return Offer::Left;
+        }
+        let session_id = subscription.session;
+        let session = self.session(session_id);
+        let has_headroom = self
+            .connections
+            .get(&session.connection)
+            .is_some_and(|c| c.headroom_messages > 0 && c.headroom_bytes > 0);
+        if !has_headroom || session.is_choked() {
+            self.session_mut(session_id).starved.push(id);
+            if let Some(subscription) = self.subscriptions.get_mut(id.0) {
+                (subscription.is_ready, subscription.is_starved) = (false, true);
+            }
+            return Offer::Left;
+        }
+        match self.next_for(queue, id) {
+            Err(()) => Offer::NoSteps,
+            Ok(None) => Offer::Nothing,
+            Ok(Some(position)) => self.deliver(queue, id, position, out),
+        }
+    }
+
+    /// The position of the next message for a subscription. Messages whose time has run out are
+    /// dropped on the way. Err when the entry's work is used up.
+    fn next_for(&mut self, queue: QueueId, id: SubscriptionId) -> Result<Option<u64>, ()> {
+        let now = self.time;
+        loop {
+            let Some(subscription) = self.subscriptions.get_mut(id.0) else {
+                return Ok(None);
+            };
+            let Some(queue) = self.queues.get_mut(queue.0) else {
+                return Ok(None);
+            };
+            let follows_hint = subscription.is_acquiring && subscription.selector.is_none();
+            let from = match (follows_hint, subscription.is_acquiring) {
+                (true, _) => queue.hint,
+                (false, true) => queue.hint.max(subscription.cursor),
+                (false, false) => subscription.cursor,
+            };
+            let available = |entry: &Entry| entry.state == EntryState::Available;
+            let found = queue.entries.find(from, &mut self.scratch.steps, available);
+            let place = match found {
+                Ok(Some(position)) | Err(position) => position,
+                Ok(None) => queue.entries.tail(),
+            };
+            match follows_hint {
+                true => queue.hint = place,
+                false => subscription.cursor = place,
+            }
+            let position = match found {
+                Ok(Some(position)) => position,
+                Ok(None) => return Ok(None),
+                Err(_) => return Err(()),
+            };
+            let Some(entry) = queue.entries.get(position) else {
+                continue;
+            };
+            if entry.expires <= now {
+                queue.dequeue(position);
+                queue.counters.discards_ttl += 1;
+                continue;
+            }
+            let wanted = match &subscription.selector {
+                None => true,
+                Some(selector) => selector.matches(&Selected::of(entry)),
+            };
+            if wanted {
+                return Ok(Some(position));
+            }
+            subscription.cursor = position + 1;
+        }
+    }
+
+    fn deliver(
+        &mut self,
+        queue_id: QueueId,
+        id: SubscriptionId,
+        position: u64,
+        out: &mut Out,
+    ) -> Offer {
+        let now = self.time;
+        let queue = self.queues.get_mut(queue_id.0).expect("the queue offers");
+        let subscription = self.subscriptions.get_mut(id.0).expect("it was offered to");
+        let session = self
+            .sessions
+            .get_mut(subscription.session.0)
+            .expect("it subscribes");
+        let entry = queue.entries.get(position).expect("it was found there");
+        let bytes = entry.stored.message.size();
+        if !subscription.credit.allows(bytes) {
+            subscription.is_ready = false;
+            return Offer::Left;
+        }
+        let ttl = (entry.expires != GroupTime::NEVER).then(|| (entry.expires.0 - now.0).max(1));
+        let (redelivered, message) = (entry.redelivered, entry.stored.message.clone());
+        let is_acquired = subscription.is_acquiring && subscription.is_explicit;
+        if is_acquired {
+            queue.acquire(position);
+        } else if subscription.is_acquiring {
+            queue.counters.acquires += 1;
+            queue.dequeue(position);
+            queue.hint = queue.hint.max(position);
+        } else {
+            subscription.cursor = position + 1;
+        }
+        let awaits_completion = subscription.credit.returns() || !subscription.is_acquiring;
+        subscription.credit.spend(bytes);
+        subscription.delivered += 1;
+        let count = session.outgoing_next;
+        if is_acquired || awaits_completion {
+            let unsettled = Unsettled {
+                queue: queue.reference,
+                position,
+                subscription: subscription.reference,
+                bytes,
+                era: subscription.credit.era,
+                is_acquired,
+                is_in_transaction: false,
+                is_implicit: !subscription.is_explicit,
+                awaits_completion,
+            };
+            session.unsettled.push_at(count, unsettled);
+        }
+        let every = u64::from(subscription.sync_frequency);
+        let sync = every > 0 && subscription.delivered.is_multiple_of(every);
+        let (channel, key) = (session.channel, session.connection);
+        let (id, subscription) = (session.take_outgoing(), subscription.tag.clone());
+        if let Some(connection) = self.connections.get_mut(&key) {
+            connection.headroom_messages -= 1;
+            connection.headroom_bytes -= i64::try_from(bytes).unwrap_or(i64::MAX);
+        }
+        let delivery = Delivery {
+            channel,
+            id,
+            subscription,
+            message,
+            redelivered,
+            ttl,
+            sync,
+        };
+        out.effects.push((key, Effect::Deliver(delivery)));
+        Offer::Delivered
+    }
+
+    /// Puts a subscription that has credit into its queue's ring.
+    pub(super) fn wake(&mut self, id: SubscriptionId) {
+        let Some(subscription) = self.subscriptions.get_mut(id.0) else {
+            return;
+        };
+        if subscription.is_ready || subscription.is_starved || !subscription.credit.is_some() {
+            return;
+        }
+        subscription.is_ready = true;
+        let (queue, is_acquiring) = (subscription.queue, subscription.is_acquiring);
+        let queue = self.queue_mut(queue);
+        let ring = if is_acquiring {
+            &mut queue.ready
+        } else {
+            &mut queue.browsers
+        };
+        ring.push_back(id);
+    }
+
+    /// Wakes the subscriptions of a session that waited, and delivers to them.
+    pub(super) fn wake_starved(&mut self, id: SessionId, out: &mut Out) {
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
+        let starved = std::mem::take(&mut session.starved);
+        let mut queues = std::collections::BTreeSet::new();
+        for subscription in starved {
+            if let Some(found) = self.subscriptions.get_mut(subscription.0)
+                && std::mem::take(&mut found.is_starved)
+            {
+                queues.insert(found.queue);
+                self.wake(subscription);
+            }
+        }
+        for queue in queues {
+            self.dispatch(queue, out);
+        }
+    }
+
+    /// The member can take more of a connection.
+    pub(in crate::broker) fn headroom(
+        &mut self,
+        key: ConnectionKey,
+        messages: u32,
+        bytes: u64,
+        out: &mut Out,
+    ) {
+        let Some(connection) = self.connections.get_mut(&key) else {
+            return;
+        };
+        let (limit_messages, limit_bytes) = (
+            i64::from(connection.record.headroom_messages),
+            i64::try_from(connection.record.headroom_bytes).unwrap_or(i64::MAX),
+        );
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let more_messages = connection
+            .headroom_messages
+            .saturating_add(i64::from(messages));
+        connection.headroom_messages = more_messages.min(limit_messages);
+        connection.headroom_bytes = connection
+            .headroom_bytes
+            .saturating_add(bytes)
+            .min(limit_bytes);
+        for session in connection.channels.values().copied().collect::<Vec<_>>() {
+            if !self.session(session).starved.is_empty() {
+                self.wake_starved(session, out);
+            }
+        }
+    }
+}

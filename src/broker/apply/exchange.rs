@@ -1,0 +1,263 @@
+//! The `exchange` class.
+
+use super::refuse;
+use crate::broker::command::Refusal;
+use crate::broker::core::Core;
+use crate::broker::effect::Out;
+use crate::broker::exchange::{Kind, bound_result};
+use crate::broker::exchanges::Exchange;
+use crate::broker::ids::{ExchangeId, QueueId, SessionId};
+use crate::broker::limits;
+use crate::broker::session::ScopedBinding;
+use crate::wire::{
+    CommandId, ErrorCode, ExchangeBind, ExchangeBound, ExchangeDeclare, ExchangeQuery,
+    ExchangeQueryResult, ExchangeUnbind, Struct32, Value,
+};
+
+impl Core {
+    /// `exchange.declare`. Names that begin with `amq.` or `qpid.` are refused, even for one that
+    /// exists, unless passive; durable, auto-delete and arguments of one that exists are not
+    /// compared.
+    pub(super) fn exchange_declare(&mut self, declare: ExchangeDeclare) -> Result<(), Refusal> {
+        let name = &declare.exchange;
+        let alternate = match declare.alternate_exchange.as_deref() {
+            None | Some("") => None,
+            Some(alternate) => Some(self.exchange_named(alternate)?),
+        };
+        let is_reserved = name.starts_with("amq.") || name.starts_with("qpid.");
+        if is_reserved && !declare.passive {
+            let text = format_args!(
+                "Exchange names beginning with \"amq.\" or \"qpid.\" are reserved. (exchange=\"{name}\")"
+            );
+            return Err(refuse(ErrorCode::NOT_ALLOWED, text));
+        }
+        if let Some(found) = self.exchange_names.get(name).copied() {
+            return self.redeclare(found, &declare, alternate);
+        }
+        if declare.passive {
+            return self.exchange_named(name).map(|_| ());
+        }
+        let Some(kind) = Kind::of_type(&declare.r#type) else {
+            let text = format_args!("Exchange type not implemented: {}", declare.r#type);
+            return Err(refuse(ErrorCode::NOT_FOUND, text));
+        };
+        if self.exchanges.len() >= limits::EXCHANGES_MAX {
+            let text = "a broker can have no more exchanges";
+            return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
+        }
+        let mut exchange = Exchange::new(name.clone(), kind);
+        exchange.is_durable = declare.durable;
+        exchange.is_auto_delete = declare.auto_delete;
+        exchange.alternate = alternate;
+        exchange.arguments = declare.arguments.unwrap_or_default();
+        let id = ExchangeId(self.exchanges.insert(exchange));
+        self.exchange_names.insert(declare.exchange, id);
+        if let Some(alternate) = alternate {
+            self.exchange_mut(alternate).alternate_users += 1;
+        }
+        Ok(())
+    }
+
+    fn redeclare(
+        &mut self,
+        found: ExchangeId,
+        declare: &ExchangeDeclare,
+        alternate: Option<ExchangeId>,
+    ) -> Result<(), Refusal> {
+        let exchange = self.exchange_mut(found);
+        let name = exchange.name.clone();
+        let kind = exchange.kind.type_name();
+        let asked = &declare.r#type;
+        if *asked != kind && !(declare.passive && asked.is_empty()) {
+            let text =
+                format_args!("Exchange {name} declared to be of type {kind}, requested {asked}");
+            return Err(refuse(ErrorCode::NOT_ALLOWED, text));
+        }
+        if alternate.is_some() && alternate != exchange.alternate {
+            let text = format_args!("Exchange {name} declared with another alternate-exchange");
+            return Err(refuse(ErrorCode::NOT_ALLOWED, text));
+        }
+        Ok(())
+    }
+
+    /// `exchange.delete`. `if-unused` is ignored, as in qpidd.
+    pub(super) fn exchange_delete(&mut self, name: &str) -> Result<(), Refusal> {
+        if name.is_empty() {
+            let text = "Delete not allowed for default exchange";
+            return Err(refuse(ErrorCode::INVALID_ARGUMENT, text));
+        }
+        let id = self.exchange_named(name)?;
+        let exchange = self.exchange_mut(id);
+        if exchange.is_standard() {
+            let text = format_args!("Exchange {name} is a standard exchange and cannot be deleted");
+            return Err(refuse(ErrorCode::NOT_ALLOWED, text));
+        }
+        if exchange.alternate_users > 0 {
+            let text = format_args!("Cannot delete {name}, in use as alternate-exchange.");
+            return Err(refuse(ErrorCode::NOT_ALLOWED, text));
+        }
+        self.remove_exchange(id);
+        Ok(())
+    }
+
+    fn remove_exchange(&mut self, id: ExchangeId) {
+        let Some(exchange) = self.exchanges.remove(id.0) else {
+            return;
+        };
+        self.exchange_names.remove(&exchange.name);
+        for binding in exchange.kind.bindings() {
+            self.queue_mut(binding.queue).bound_to.remove(&id);
+        }
+        if let Some(alternate) = exchange.alternate {
+            self.exchange_mut(alternate).alternate_users -= 1;
+        }
+        // The slot may be used again; no session may unbind there what it did not bind.
+        let sessions: Vec<u32> = self.sessions.iter().map(|(slot, _)| slot).collect();
+        for slot in sessions {
+            self.session_mut(SessionId(slot))
+                .scoped_bindings
+                .retain(|b| b.exchange != id);
+        }
+    }
+
+    fn remove_exchange_if_unused(&mut self, id: ExchangeId) {
+        let exchange = self.exchange_mut(id);
+        let is_unused = exchange.kind.binding_count() == 0 && exchange.alternate_users == 0;
+        if exchange.is_auto_delete && is_unused && !exchange.is_standard() {
+            self.remove_exchange(id);
+        }
+    }
+
+    /// `exchange.query`: an unknown exchange is an answer, not an exception.
+    pub(super) fn exchange_query(
+        &mut self,
+        id: SessionId,
+        command: CommandId,
+        query: &ExchangeQuery,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let name = query.name.as_deref().unwrap_or("");
+        let mut result = ExchangeQueryResult::default();
+        match self
+            .exchange_names
+            .get(name)
+            .and_then(|found| self.exchanges.get(found.0))
+        {
+            None => result.not_found = true,
+            Some(exchange) => {
+                result.r#type = Some(exchange.kind.type_name().into());
+                result.durable = exchange.is_durable;
+                result.arguments = Some(exchange.arguments.clone());
+            }
+        }
+        self.answer(id, command, Struct32::of(&result), out);
+        Ok(())
+    }
+
+    /// The queue and exchange of a bind or unbind that is allowed.
+    fn bindable(
+        &self,
+        id: SessionId,
+        queue: &str,
+        exchange: &str,
+    ) -> Result<(QueueId, ExchangeId), Refusal> {
+        let queue_id = self.queue_named(queue)?;
+        let exchange_id = self.exchange_named(exchange)?;
+        if exchange.is_empty() {
+            let text = "Bind not allowed for default exchange";
+            return Err(refuse(ErrorCode::INVALID_ARGUMENT, text));
+        }
+        if self.queue(queue_id).is_locked_for(Some(id)) {
+            let text = format_args!("Cannot bind exclusive queue {queue} of another session");
+            return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
+        }
+        Ok((queue_id, exchange_id))
+    }
+
+    /// `exchange.bind`: again with the same key and arguments it is done already.
+    pub(super) fn exchange_bind(
+        &mut self,
+        id: SessionId,
+        bind: ExchangeBind,
+    ) -> Result<(), Refusal> {
+        let (queue_id, exchange_id) = self.bindable(id, &bind.queue, &bind.exchange)?;
+        let arguments = bind.arguments.unwrap_or_default();
+        let exchange = self.exchange_mut(exchange_id);
+        if exchange.kind.binding_count() >= limits::BINDINGS_PER_EXCHANGE_MAX {
+            let text = "an exchange can have no more bindings";
+            return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
+        }
+        let key = bind.binding_key;
+        let is_new = exchange
+            .kind
+            .bind(queue_id, &key, &arguments)
+            .map_err(|error| refuse(error.code(), &error))?;
+        if !is_new {
+            return Ok(());
+        }
+        let reference = {
+            let queue = self.queue_mut(queue_id);
+            queue.bound_to.insert(exchange_id);
+            queue.reference
+        };
+        if arguments.get("x-scope").and_then(Value::as_str) == Some("session") {
+            let binding = ScopedBinding {
+                exchange: exchange_id,
+                queue: reference,
+                key,
+            };
+            self.session_mut(id).scoped_bindings.push(binding);
+        }
+        Ok(())
+    }
+
+    /// `exchange.unbind`: of what is not bound it is done already.
+    pub(super) fn exchange_unbind(
+        &mut self,
+        id: SessionId,
+        unbind: &ExchangeUnbind,
+    ) -> Result<(), Refusal> {
+        let (queue, exchange) = self.bindable(id, &unbind.queue, &unbind.exchange)?;
+        self.unbind_queue_key(exchange, queue, &unbind.binding_key);
+        Ok(())
+    }
+
+    /// Takes one binding away; an auto-delete exchange goes with its last.
+    pub(super) fn unbind_queue_key(&mut self, exchange: ExchangeId, queue: QueueId, key: &str) {
+        let Some(found) = self.exchanges.get_mut(exchange.0) else {
+            return;
+        };
+        if !found.kind.unbind(queue, key) {
+            return;
+        }
+        if !found.kind.bindings().any(|binding| binding.queue == queue) {
+            self.queue_mut(queue).bound_to.remove(&exchange);
+        }
+        self.remove_exchange_if_unused(exchange);
+    }
+
+    /// Takes all bindings of a queue that is no more from an exchange.
+    pub(super) fn unbind_queue_everywhere(&mut self, exchange: ExchangeId, queue: QueueId) {
+        self.exchange_mut(exchange).kind.unbind_queue(queue);
+        self.remove_exchange_if_unused(exchange);
+    }
+
+    /// `exchange.bound`: flags, never an exception.
+    pub(super) fn exchange_bound(
+        &mut self,
+        id: SessionId,
+        command: CommandId,
+        bound: &ExchangeBound,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let name = bound.exchange.as_deref().unwrap_or("");
+        let exchange = self
+            .exchange_names
+            .get(name)
+            .and_then(|found| self.exchanges.get(found.0));
+        let queue = self.queue_names.get(&bound.queue).copied();
+        let result = bound_result(exchange.map(|e| (&e.kind, e.is_default())), queue, bound);
+        self.answer(id, command, Struct32::of(&result), out);
+        Ok(())
+    }
+}

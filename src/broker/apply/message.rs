@@ -1,0 +1,544 @@
+//! Subscriptions and what clients say of deliveries: the `message` class but for transfers.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::refuse;
+use crate::broker::command::Refusal;
+use crate::broker::core::Core;
+use crate::broker::credit::Credit;
+use crate::broker::effect::{Out, Tag};
+use crate::broker::ids::{QueueId, SessionId, SubscriptionId};
+use crate::broker::limits;
+use crate::broker::selector::Selector;
+use crate::broker::session::{Session, Unsettled};
+use crate::broker::subscription::{Subscription, SubscriptionRef};
+use crate::wire::{
+    AcceptMode, AcquireMode, CommandId, CreditUnit, ErrorCode, FlowMode, MessageAcquired,
+    MessageSubscribe, SequenceSet, Struct32, Value,
+};
+
+impl Core {
+    /// `message.subscribe`.
+    pub(super) fn subscribe(
+        &mut self,
+        id: SessionId,
+        subscribe: MessageSubscribe,
+    ) -> Result<(), Refusal> {
+        let queue_id = self.subscribable_queue(id, &subscribe)?;
+        let is_acquiring = subscribe.acquire_mode == AcquireMode::PRE_ACQUIRED;
+        let arguments = subscribe.arguments.unwrap_or_default();
+        let selector = match arguments.get("x-apache-selector").and_then(Value::as_str) {
+            None | Some("") => None,
+            Some(text) => Some(Selector::parse(text).map_err(|error| {
+                let text = format_args!("Illegal selector: {error}");
+                refuse(ErrorCode::INVALID_ARGUMENT, text)
+            })?),
+        };
+        let frequency = arguments.get("qpid.sync_frequency").and_then(Value::as_u64);
+        let incarnation = self.incarnation();
+        let queue = self.queues.get_mut(queue_id.0).expect("it was just found");
+        let tag = Tag {
+            destination: subscribe.destination.clone(),
+            accept_mode: subscribe.accept_mode,
+            acquire_mode: subscribe.acquire_mode,
+        };
+        let subscription = Subscription {
+            reference: SubscriptionRef {
+                id: SubscriptionId(0),
+                incarnation,
+            },
+            session: id,
+            queue: queue_id,
+            tag: Arc::new(tag),
+            is_acquiring,
+            is_explicit: subscribe.accept_mode == AcceptMode::EXPLICIT,
+            is_exclusive: subscribe.exclusive,
+            selector,
+            arguments,
+            credit: Credit::default(),
+            cursor: queue.entries.head(),
+            is_ready: false,
+            is_starved: false,
+            sync_frequency: frequency.map_or(0, |f| u32::try_from(f).unwrap_or(u32::MAX)),
+            delivered: 0,
+        };
+        let selects = is_acquiring && subscription.selector.is_some();
+        let slot = SubscriptionId(self.subscriptions.insert(subscription));
+        if let Some(made) = self.subscriptions.get_mut(slot.0) {
+            made.reference.id = slot;
+        }
+        queue.was_used = true;
+        queue.subscriptions.insert(slot);
+        if selects {
+            queue.selecting.insert(slot);
+        }
+        if subscribe.exclusive {
+            queue.exclusive_subscription = Some(slot);
+        }
+        self.session_mut(id)
+            .subscriptions
+            .insert(subscribe.destination, slot);
+        Ok(())
+    }
+
+    /// The queue of a subscription that is allowed.
+    fn subscribable_queue(
+        &self,
+        id: SessionId,
+        subscribe: &MessageSubscribe,
+    ) -> Result<QueueId, Refusal> {
+        if subscribe.queue.is_empty() {
+            return Err(refuse(ErrorCode::ILLEGAL_ARGUMENT, "No queue name given."));
+        }
+        let queue_id = self.queue_named(&subscribe.queue)?;
+        let session = self.session(id);
+        if session.subscriptions.contains_key(&subscribe.destination) {
+            let text = format_args!("Consumer tags must be unique: {}", subscribe.destination);
+            return Err(refuse(ErrorCode::NOT_ALLOWED, text));
+        }
+        if session.subscriptions.len() >= limits::SUBSCRIPTIONS_PER_SESSION_MAX {
+            let text = "a session can have no more subscriptions";
+            return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
+        }
+        let queue = self.queue(queue_id);
+        if queue.is_locked_for(Some(id)) {
+            let text = format_args!("Cannot subscribe to exclusive queue {}", queue.name);
+            return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
+        }
+        // Browsers are exempt from an exclusive subscription, as in qpidd.
+        let is_acquiring = subscribe.acquire_mode == AcquireMode::PRE_ACQUIRED;
+        if is_acquiring && queue.exclusive_subscription.is_some() {
+            let text = format_args!("Queue {} has an exclusive consumer.", queue.name);
+            return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
+        }
+        let is_acquirer = |id: &&SubscriptionId| {
+            self.subscriptions
+                .get(id.0)
+                .is_some_and(|other| other.is_acquiring)
+        };
+        if subscribe.exclusive && queue.subscriptions.iter().any(|other| is_acquirer(&other)) {
+            let text = format_args!("Queue {} already has consumers.", queue.name);
+            return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
+        }
+        Ok(queue_id)
+    }
+
+    /// Takes a subscription out of its queue and gives the queue. The session's table is the
+    /// caller's.
+    pub(super) fn remove_subscription(&mut self, id: SubscriptionId) -> Option<QueueId> {
+        let subscription = self.subscriptions.remove(id.0)?;
+        if subscription.is_starved
+            && let Some(session) = self.sessions.get_mut(subscription.session.0)
+        {
+            session.starved.retain(|other| *other != id);
+        }
+        let queue = self.queues.get_mut(subscription.queue.0)?;
+        queue.subscriptions.remove(&id);
+        queue.selecting.remove(&id);
+        if subscription.is_ready {
+            let ring = match subscription.is_acquiring {
+                true => &mut queue.ready,
+                false => &mut queue.browsers,
+            };
+            ring.retain(|other| *other != id);
+        }
+        if queue.exclusive_subscription == Some(id) {
+            queue.exclusive_subscription = None;
+        }
+        Some(subscription.queue)
+    }
+
+    fn subscription_named(
+        &self,
+        id: SessionId,
+        destination: &str,
+    ) -> Result<SubscriptionId, Refusal> {
+        let found = self.session(id).subscriptions.get(destination).copied();
+        let text = format_args!("Invalid destination: {destination}");
+        found.ok_or_else(|| refuse(ErrorCode::NOT_FOUND, text))
+    }
+
+    fn credit_of(&mut self, id: SubscriptionId) -> &mut Credit {
+        let subscription = self.subscriptions.get_mut(id.0);
+        &mut subscription
+            .expect("the session's table names live ones")
+            .credit
+    }
+
+    /// `message.cancel`. What was delivered can still be settled.
+    pub(super) fn cancel(
+        &mut self,
+        id: SessionId,
+        destination: &str,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let subscription = self.subscription_named(id, destination)?;
+        self.session_mut(id).subscriptions.remove(destination);
+        if let Some(queue) = self.remove_subscription(subscription) {
+            self.delete_if_unused(queue, out);
+        }
+        Ok(())
+    }
+
+    /// `message.flow`: credit is added.
+    pub(super) fn flow(
+        &mut self,
+        id: SessionId,
+        destination: &str,
+        unit: CreditUnit,
+        value: u32,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let subscription = self.subscription_named(id, destination)?;
+        let credit = self.credit_of(subscription);
+        match unit {
+            CreditUnit::MESSAGE => credit.grant_messages(value),
+            CreditUnit::BYTE => credit.grant_bytes(value),
+            _ => {
+                let text = format_args!("Invalid value for unit {}", unit.0);
+                return Err(refuse(ErrorCode::INVALID_ARGUMENT, text));
+            }
+        }
+        self.wake_and_dispatch(subscription, out);
+        Ok(())
+    }
+
+    fn wake_and_dispatch(&mut self, id: SubscriptionId, out: &mut Out) {
+        self.wake(id);
+        if let Some(queue) = self.subscriptions.get(id.0).map(|found| found.queue) {
+            self.dispatch(queue, out);
+        }
+    }
+
+    /// `message.set-flow-mode`.
+    pub(super) fn set_flow_mode(
+        &mut self,
+        id: SessionId,
+        destination: &str,
+        mode: FlowMode,
+    ) -> Result<(), Refusal> {
+        let subscription = self.subscription_named(id, destination)?;
+        if mode != FlowMode::CREDIT && mode != FlowMode::WINDOW {
+            let text = format_args!("Invalid value for mode {}", mode.0);
+            return Err(refuse(ErrorCode::INVALID_ARGUMENT, text));
+        }
+        self.credit_of(subscription).set_mode(mode);
+        Ok(())
+    }
+
+    /// `message.flush`: everything that credit and queue allow has been sent by the dispatch of
+    /// what granted it, so only the credit is left to go.
+    pub(super) fn flush(
+        &mut self,
+        id: SessionId,
+        destination: &str,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let subscription = self.subscription_named(id, destination)?;
+        self.wake_and_dispatch(subscription, out);
+        if self.subscriptions.get(subscription.0).is_some() {
+            self.credit_of(subscription).exhaust();
+        }
+        Ok(())
+    }
+
+    /// `message.stop`.
+    pub(super) fn stop(&mut self, id: SessionId, destination: &str) -> Result<(), Refusal> {
+        let subscription = self.subscription_named(id, destination)?;
+        self.credit_of(subscription).stop();
+        Ok(())
+    }
+
+    /// Does `each` for every delivery that a set names and that is not over. The counts are taken
+    /// first, since `each` may change the session.
+    fn for_each_unsettled(
+        &mut self,
+        id: SessionId,
+        set: &SequenceSet,
+        mut each: impl FnMut(&mut Core, u64),
+    ) {
+        for (first, last) in self.session(id).unsettled_ranges(set) {
+            let mut next = first;
+            while let Some(session) = self.sessions.get(id.0) {
+                match session
+                    .unsettled
+                    .find(next, &mut u32::MAX.clone(), |_| true)
+                {
+                    Ok(Some(count)) if count <= last => {
+                        next = count + 1;
+                        each(self, count);
+                    }
+                    _ => break,
+                }
+            }
+        }
+    }
+
+    fn unsettled_mut(session: &mut Session, count: u64) -> Option<&mut Unsettled> {
+        session.unsettled.get_mut(count)
+    }
+
+    /// Forgets a delivery of which nothing can come any more, and else marks it as not acquired.
+    pub(super) fn settle(&mut self, id: SessionId, count: u64) -> Option<Unsettled> {
+        let session = self.sessions.get_mut(id.0)?;
+        let unsettled = Self::unsettled_mut(session, count)?;
+        if !unsettled.is_acquired {
+            return None;
+        }
+        unsettled.is_acquired = false;
+        let settled = unsettled.clone();
+        if settled.is_over() {
+            session.unsettled.remove(count);
+        }
+        Some(settled)
+    }
+
+    /// Wakes subscriptions that waited for the session to settle.
+    fn after_settling(&mut self, id: SessionId, out: &mut Out) {
+        if self
+            .sessions
+            .get(id.0)
+            .is_some_and(|s| !s.starved.is_empty() && !s.is_choked())
+        {
+            self.wake_starved(id, out);
+        }
+    }
+
+    /// `message.accept`: the messages leave their queues, in a transaction at its commit. Ids that
+    /// are unknown or settled are ignored.
+    pub(super) fn accept(
+        &mut self,
+        id: SessionId,
+        transfers: &SequenceSet,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        if self.session(id).transaction.is_some() {
+            return self.accept_in_transaction(id, transfers);
+        }
+        let mut queues = BTreeSet::new();
+        self.for_each_unsettled(id, transfers, |core, count| {
+            if let Some(settled) = core.settle(id, count)
+                && let Some(queue) = core.live_queue(settled.queue)
+                && queue.dequeue(settled.position).is_some()
+            {
+                queues.insert(settled.queue.id);
+            }
+        });
+        self.after_settling(id, out);
+        Ok(())
+    }
+
+    fn accept_in_transaction(
+        &mut self,
+        id: SessionId,
+        transfers: &SequenceSet,
+    ) -> Result<(), Refusal> {
+        self.for_each_unsettled(id, transfers, |core, count| {
+            let session = core.session_mut(id);
+            if let Some(unsettled) = Self::unsettled_mut(session, count)
+                && unsettled.is_acquired
+                && !std::mem::replace(&mut unsettled.is_in_transaction, true)
+                && let Some(transaction) = &mut session.transaction
+            {
+                transaction.accepts.insert(CommandId(count as u32));
+            }
+        });
+        let ranges = self
+            .session(id)
+            .transaction
+            .as_ref()
+            .map_or(0, |t| t.accepts.ranges().len());
+        if ranges > limits::TRANSACTION_OPERATIONS_MAX {
+            let text = "the open transaction accepts more than a broker can hold";
+            return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
+        }
+        Ok(())
+    }
+
+    /// `message.release`: the messages go back to their places. The redelivered flag stays as it
+    /// is unless the client asks for it.
+    pub(super) fn release(
+        &mut self,
+        id: SessionId,
+        transfers: &SequenceSet,
+        set_redelivered: bool,
+        out: &mut Out,
+    ) {
+        let mut queues = BTreeSet::new();
+        self.for_each_unsettled(id, transfers, |core, count| {
+            let in_transaction = |u: &Unsettled| u.is_in_transaction;
+            if core
+                .session(id)
+                .unsettled
+                .get(count)
+                .is_some_and(in_transaction)
+            {
+                return;
+            }
+            if let Some(settled) = core.settle(id, count)
+                && core.put_back(&settled, set_redelivered)
+            {
+                queues.insert(settled.queue.id);
+            }
+        });
+        for queue in queues {
+            self.dispatch(queue, out);
+        }
+        self.after_settling(id, out);
+    }
+
+    /// Makes an acquired message available again, in its place.
+    pub(super) fn put_back(&mut self, settled: &Unsettled, set_redelivered: bool) -> bool {
+        let Some(queue) = self.live_queue(settled.queue) else {
+            return false;
+        };
+        if !queue.release(settled.position, set_redelivered) {
+            return false;
+        }
+        let selecting: Vec<_> = queue.selecting.iter().copied().collect();
+        for id in selecting {
+            if let Some(subscription) = self.subscriptions.get_mut(id.0) {
+                subscription.cursor = subscription.cursor.min(settled.position);
+            }
+        }
+        true
+    }
+
+    /// `message.reject`: the messages go to the queue's alternate exchange, else to nowhere. Code
+    /// and text are ignored, as in qpidd.
+    pub(super) fn reject(
+        &mut self,
+        id: SessionId,
+        transfers: &SequenceSet,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        self.for_each_unsettled(id, transfers, |core, count| {
+            let Some(settled) = core.settle(id, count) else {
+                return;
+            };
+            let Some(queue) = core.live_queue(settled.queue) else {
+                return;
+            };
+            let alternate = queue.alternate;
+            let Some(entry) = queue.dequeue(settled.position) else {
+                return;
+            };
+            match alternate {
+                Some(_) => queue.counters.reroutes += 1,
+                None => queue.counters.discards_subscriber += 1,
+            }
+            if let Some(exchange) = alternate {
+                core.reroute(exchange, &entry.stored, entry.expires, out);
+            }
+        });
+        self.after_settling(id, out);
+        Ok(())
+    }
+
+    /// `message.acquire` of browsed messages: the answer names those that were still to be had.
+    /// With accept mode none they leave the queue at once.
+    pub(super) fn acquire(
+        &mut self,
+        id: SessionId,
+        command: CommandId,
+        transfers: &SequenceSet,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let mut acquired = SequenceSet::new();
+        self.for_each_unsettled(id, transfers, |core, count| {
+            let Some(unsettled) = core.session(id).unsettled.get(count).cloned() else {
+                return;
+            };
+            let Some(queue) = core.live_queue(unsettled.queue) else {
+                return;
+            };
+            if unsettled.is_acquired || queue.acquire(unsettled.position).is_none() {
+                return;
+            }
+            acquired.insert(CommandId(count as u32));
+            if unsettled.is_implicit {
+                queue.dequeue(unsettled.position);
+            } else if let Some(u) = Self::unsettled_mut(core.session_mut(id), count) {
+                u.is_acquired = true;
+            }
+        });
+        let value = Struct32::of(&MessageAcquired {
+            transfers: acquired,
+        });
+        self.answer(id, command, value, out);
+        Ok(())
+    }
+
+    /// `session.completed` of deliveries: in window mode credit comes back, whether the message was
+    /// accepted, rejected or neither.
+    pub(in crate::broker) fn deliveries_completed(
+        &mut self,
+        id: SessionId,
+        commands: &SequenceSet,
+        out: &mut Out,
+    ) {
+        let session = self.session_mut(id);
+        let mut fresh = commands.clone();
+        for (first, last) in session.outgoing_completed.ranges() {
+            fresh.remove_range(*first, *last);
+        }
+        if session.outgoing_next == 0 || fresh.is_empty() {
+            return;
+        }
+        let newest = CommandId((session.outgoing_next - 1) as u32);
+        let oldest = CommandId(newest.0.wrapping_sub(i32::MAX as u32 / 2));
+        session
+            .outgoing_completed
+            .union(&fresh.clipped(oldest, newest));
+        let mut queues = BTreeSet::new();
+        self.for_each_unsettled(id, &fresh, |core, count| {
+            let Some(session) = core.sessions.get_mut(id.0) else {
+                return;
+            };
+            let Some(unsettled) = Self::unsettled_mut(session, count) else {
+                return;
+            };
+            if !std::mem::take(&mut unsettled.awaits_completion) {
+                return;
+            }
+            let completed = unsettled.clone();
+            if completed.is_over() {
+                session.unsettled.remove(count);
+            }
+            let subscription = core.subscriptions.get_mut(completed.subscription.id.0);
+            if let Some(subscription) =
+                subscription.filter(|found| found.reference == completed.subscription)
+            {
+                subscription
+                    .credit
+                    .give_back(completed.bytes, completed.era);
+                queues.insert(subscription.queue);
+                core.wake(completed.subscription.id);
+            }
+        });
+        self.forget_completions(id);
+        for queue in queues {
+            self.dispatch(queue, out);
+        }
+        self.after_settling(id, out);
+    }
+
+    /// Completions before the first open delivery can no longer matter.
+    fn forget_completions(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
+        let head = session.unsettled.head();
+        if session.unsettled.is_empty() {
+            session.outgoing_completed.clear();
+        } else if head > 0
+            && let Some(first) = session.outgoing_completed.first()
+        {
+            let last = CommandId((head - 1) as u32);
+            if first.at_or_before(last) {
+                session.outgoing_completed.remove_range(first, last);
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! A message on its way into queues.
+
+use std::sync::Arc;
+
+use super::refuse;
+use crate::broker::command::Refusal;
+use crate::broker::core::Core;
+use crate::broker::effect::Out;
+use crate::broker::ids::{ExchangeId, GroupTime, QueueId, SessionId};
+use crate::broker::limits;
+use crate::broker::message::{Message, Stored};
+use crate::broker::session::TransactionPublish;
+use crate::wire::{AcceptMode, CommandId, ErrorCode};
+
+impl Core {
+    /// `message.transfer` from a client. In a transaction the message is routed now and enqueued at
+    /// the commit.
+    pub(super) fn transfer(
+        &mut self,
+        id: SessionId,
+        command: CommandId,
+        destination: &str,
+        accept_mode: AcceptMode,
+        message: Arc<Message>,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let exchange = self.exchange_named(destination)?;
+        let stored = Stored {
+            handle: self.scratch.handle,
+            message,
+        };
+        let mut matched = std::mem::take(&mut self.scratch.matched);
+        self.route(exchange, &stored.message, &mut matched);
+        let routed = if self.session(id).transaction.is_some() {
+            self.publish_in_transaction(id, stored, &matched)
+        } else {
+            self.enqueue_all(&stored, &matched, out)
+        };
+        matched.clear();
+        self.scratch.matched = matched;
+        routed?;
+        if accept_mode == AcceptMode::EXPLICIT
+            && let Some(session) = self.sessions.get_mut(id.0)
+        {
+            if session.incoming.accepted.is_empty() {
+                self.scratch.telling.push(id);
+            }
+            session.incoming.accepted.insert(command);
+        }
+        Ok(())
+    }
+
+    fn publish_in_transaction(
+        &mut self,
+        id: SessionId,
+        stored: Stored,
+        matched: &[QueueId],
+    ) -> Result<(), Refusal> {
+        let queues = matched
+            .iter()
+            .map(|queue| self.queue(*queue).reference)
+            .collect();
+        let transaction = self.session_mut(id).transaction.get_or_insert_default();
+        transaction.bytes = transaction.bytes.saturating_add(stored.message.size());
+        if transaction.bytes > limits::TRANSACTION_BYTES_MAX
+            || transaction.publishes.len() >= limits::TRANSACTION_OPERATIONS_MAX
+        {
+            let text = "the open transaction publishes more than a broker can hold";
+            return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
+        }
+        transaction
+            .publishes
+            .push(TransactionPublish { stored, queues });
+        Ok(())
+    }
+
+    /// The queues that a message goes to, each once: those that match at the exchange, else at its
+    /// alternate, else at that one's, so far as [`limits::ALTERNATES_MAX`] goes.
+    pub(super) fn route(
+        &mut self,
+        exchange: ExchangeId,
+        message: &Message,
+        matched: &mut Vec<QueueId>,
+    ) {
+        matched.clear();
+        let mut next = Some(exchange);
+        for _ in 0..=limits::ALTERNATES_MAX {
+            let Some(id) = next else { break };
+            self.route_at(id, message, matched);
+            if !matched.is_empty() {
+                return;
+            }
+            next = self.exchange_mut(id).alternate;
+        }
+        self.counters.discards_no_route += 1;
+    }
+
+    fn route_at(&mut self, id: ExchangeId, message: &Message, matched: &mut Vec<QueueId>) {
+        let key = message.routing_key();
+        let by_name = self.queue_names.get(key).copied();
+        let exchange = self.exchange_mut(id);
+        if exchange.is_default() {
+            matched.extend(by_name);
+        } else {
+            exchange
+                .kind
+                .route(key, &mut || message.application_headers(), matched);
+        }
+        exchange.counters.receives += 1;
+        exchange.counters.bytes_received += message.size();
+        exchange.counters.routes += matched.len() as u64;
+        exchange.counters.drops += u64::from(matched.is_empty());
+    }
+
+    /// When a message that comes in now runs out.
+    fn expiry(&self, message: &Message) -> GroupTime {
+        message
+            .ttl()
+            .map_or(GroupTime::NEVER, |ttl| self.time.plus(ttl))
+    }
+
+    /// Enqueues to every queue. All are tried, even when one is full; the first refusal is given
+    /// at the end.
+    fn enqueue_all(
+        &mut self,
+        stored: &Stored,
+        matched: &[QueueId],
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let mut result = Ok(());
+        let expires = self.expiry(&stored.message);
+        for queue in matched {
+            // A delivery on the way may have ended a queue by auto-delete.
+            if let Some(reference) = self.queues.get(queue.0).map(|queue| queue.reference)
+                && let Err(text) = self.enqueue(reference.id, stored.clone(), expires, out)
+            {
+                let refusal = refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text);
+                result = result.and(Err(refusal));
+            }
+        }
+        result
+    }
+
+    /// Enqueues and delivers on. Err is qpidd's text for a queue that is full.
+    pub(super) fn enqueue(
+        &mut self,
+        id: QueueId,
+        stored: Stored,
+        expires: GroupTime,
+        out: &mut Out,
+    ) -> Result<(), String> {
+        let queue = self.queue_mut(id);
+        if let Some(text) = queue.overflow(stored.message.size()) {
+            queue.counters.discards_overflow += 1;
+            return Err(text);
+        }
+        queue.enqueue(stored, expires);
+        self.dispatch(id, out);
+        Ok(())
+    }
+
+    /// Enqueues what a committed transaction publishes. The limits were looked at for the whole.
+    pub(super) fn enqueue_committed(&mut self, publish: TransactionPublish, out: &mut Out) {
+        let expires = self.expiry(&publish.stored.message);
+        for reference in publish.queues {
+            if let Some(queue) = self.live_queue(reference) {
+                queue.enqueue(publish.stored.clone(), expires);
+                self.dispatch(reference.id, out);
+            }
+        }
+    }
+
+    /// Routes a message that its queue could not keep to an alternate exchange. A queue there that
+    /// is full loses it: nobody is left to be told. Gives whether a queue took it.
+    pub(super) fn reroute(
+        &mut self,
+        exchange: ExchangeId,
+        stored: &Stored,
+        expires: GroupTime,
+        out: &mut Out,
+    ) -> bool {
+        let mut matched = Vec::new();
+        self.route(exchange, &stored.message, &mut matched);
+        let mut taken = false;
+        for queue in matched {
+            if self.queues.get(queue.0).is_some() {
+                taken |= self.enqueue(queue, stored.clone(), expires, out).is_ok();
+            }
+        }
+        taken
+    }
+}

@@ -1,0 +1,199 @@
+//! The `queue` class.
+
+use super::refuse;
+use super::session::queue_deleted;
+use crate::broker::arguments;
+use crate::broker::command::Refusal;
+use crate::broker::core::{Core, Work};
+use crate::broker::effect::Out;
+use crate::broker::ids::{QueueId, QueueRef, SessionId};
+use crate::broker::limits;
+use crate::broker::queue::{Queue, Remains};
+use crate::wire::{
+    CommandId, ErrorCode, QueueDeclare, QueueDelete, QueuePurge, QueueQuery, QueueQueryResult,
+    Struct32,
+};
+
+impl Core {
+    /// `queue.declare`. As in qpidd an existing queue is not compared with what is asked, but for
+    /// exclusive access, which is granted when nobody has it and nobody is subscribed.
+    pub(super) fn queue_declare(
+        &mut self,
+        id: SessionId,
+        declare: QueueDeclare,
+    ) -> Result<(), Refusal> {
+        let alternate = match declare.alternate_exchange.as_deref() {
+            None | Some("") => None,
+            Some(name) => Some(self.exchange_named(name)?),
+        };
+        let found = self.queue_names.get(&declare.queue).copied();
+        let queue = match found {
+            Some(queue) => queue,
+            None if declare.passive => return self.queue_named(&declare.queue).map(|_| ()),
+            None => self.make_queue(&declare, alternate)?,
+        };
+        if declare.exclusive {
+            self.claim(id, queue)?;
+        }
+        Ok(())
+    }
+
+    fn make_queue(
+        &mut self,
+        declare: &QueueDeclare,
+        alternate: Option<crate::broker::ids::ExchangeId>,
+    ) -> Result<QueueId, Refusal> {
+        if self.queues.len() >= limits::QUEUES_MAX {
+            let text = "a broker can have no more queues";
+            return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
+        }
+        let arguments = declare.arguments.clone().unwrap_or_default();
+        let limit = arguments::depth_limit(&arguments, self.options.default_queue_limit)
+            .map_err(|text| refuse(ErrorCode::INVALID_ARGUMENT, text))?;
+        let reference = QueueRef {
+            id: QueueId(0),
+            incarnation: self.incarnation(),
+        };
+        let mut queue = Queue::new(declare.queue.clone(), reference);
+        queue.is_durable = declare.durable;
+        queue.is_auto_delete = declare.auto_delete;
+        queue.alternate = alternate;
+        queue.arguments = arguments;
+        queue.limit = limit;
+        let queue_id = QueueId(self.queues.insert(queue));
+        self.queue_mut(queue_id).reference.id = queue_id;
+        self.queue_names.insert(declare.queue.clone(), queue_id);
+        if let Some(exchange) = alternate {
+            self.exchange_mut(exchange).alternate_users += 1;
+        }
+        Ok(queue_id)
+    }
+
+    fn claim(&mut self, id: SessionId, queue_id: QueueId) -> Result<(), Refusal> {
+        let queue = self.queue_mut(queue_id);
+        if queue.owner == Some(id) {
+            return Ok(());
+        }
+        if queue.owner.is_some() || !queue.subscriptions.is_empty() {
+            let text = format_args!("Cannot grant exclusive access to queue {}", queue.name);
+            return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
+        }
+        queue.owner = Some(id);
+        queue.was_used = true;
+        self.session_mut(id).owned.insert(queue_id);
+        Ok(())
+    }
+
+    /// `queue.delete`.
+    pub(super) fn queue_delete(
+        &mut self,
+        id: SessionId,
+        delete: &QueueDelete,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let queue_id = self.queue_named(&delete.queue)?;
+        let queue = self.queue(queue_id);
+        if queue.is_locked_for(Some(id)) {
+            let text = format_args!(
+                "Cannot delete queue {}; it is exclusive to another session",
+                queue.name
+            );
+            return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
+        }
+        if delete.if_empty && !queue.entries.is_empty() {
+            let text = format_args!("Cannot delete queue {}; queue not empty", queue.name);
+            return Err(refuse(ErrorCode::PRECONDITION_FAILED, text));
+        }
+        if delete.if_unused && !queue.subscriptions.is_empty() {
+            let text = format_args!("Cannot delete queue {}; queue in use", queue.name);
+            return Err(refuse(ErrorCode::PRECONDITION_FAILED, text));
+        }
+        self.remove_queue(queue_id, out);
+        Ok(())
+    }
+
+    /// Deletes a queue that auto-delete applies to.
+    pub(super) fn delete_if_unused(&mut self, id: QueueId, out: &mut Out) {
+        if self.queues.get(id.0).is_some_and(Queue::is_unused) {
+            self.remove_queue(id, out);
+        }
+    }
+
+    /// Takes a queue out of the world: its bindings go, sessions subscribed to it fail, and all its
+    /// messages, acquired ones too, go to its alternate exchange.
+    pub(super) fn remove_queue(&mut self, id: QueueId, out: &mut Out) {
+        let Some(queue) = self.queues.remove(id.0) else {
+            return;
+        };
+        self.queue_names.remove(&queue.name);
+        for exchange in &queue.bound_to {
+            self.unbind_queue_everywhere(*exchange, id);
+        }
+        if let Some(owner) = queue.owner.and_then(|owner| self.sessions.get_mut(owner.0)) {
+            owner.owned.remove(&id);
+        }
+        let remains = Remains {
+            entries: queue.entries,
+            alternate: queue.alternate,
+        };
+        self.work.push_back(Work::Reroute(Box::new(remains)));
+        let mut sessions = Vec::new();
+        for subscription in queue.subscriptions {
+            let Some(removed) = self.subscriptions.remove(subscription.0) else {
+                continue;
+            };
+            if let Some(session) = self.sessions.get_mut(removed.session.0) {
+                session.subscriptions.remove(&removed.tag.destination);
+                session.starved.retain(|other| *other != subscription);
+                sessions.push(removed.session);
+            }
+        }
+        sessions.dedup();
+        for session in sessions {
+            self.fail_session(session, CommandId(0), queue_deleted(&queue.name), out);
+        }
+        self.run_work(out);
+    }
+
+    /// `queue.purge`: messages that nobody has acquired.
+    pub(super) fn queue_purge(&mut self, purge: &QueuePurge, out: &mut Out) -> Result<(), Refusal> {
+        if purge.queue.is_empty() {
+            return Err(refuse(ErrorCode::ILLEGAL_ARGUMENT, "No queue name given."));
+        }
+        let queue = self.queue_named(&purge.queue)?;
+        let entries = self.queue_mut(queue).purge();
+        // Freeing a million messages takes longer than marking them gone.
+        self.work.push_back(Work::Reroute(Box::new(Remains {
+            entries,
+            alternate: None,
+        })));
+        self.run_work(out);
+        Ok(())
+    }
+
+    /// `queue.query`: an unknown queue gives an empty answer, not an exception. The count is of the
+    /// messages that can be had.
+    pub(super) fn queue_query(
+        &mut self,
+        id: SessionId,
+        command: CommandId,
+        query: &QueueQuery,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let mut result = QueueQueryResult::default();
+        if let Some(found) = self.queue_names.get(&query.queue).copied() {
+            let queue = self.queue(found);
+            let alternate = queue.alternate.and_then(|id| self.exchanges.get(id.0));
+            result.queue = queue.name.clone();
+            result.alternate_exchange = alternate.map(|exchange| exchange.name.clone());
+            result.durable = queue.is_durable;
+            result.exclusive = queue.owner.is_some();
+            result.auto_delete = queue.is_auto_delete;
+            result.arguments = Some(queue.arguments.clone());
+            result.message_count = u32::try_from(queue.available).unwrap_or(u32::MAX);
+            result.subscriber_count = queue.subscriptions.len() as u32;
+        }
+        self.answer(id, command, Struct32::of(&result), out);
+        Ok(())
+    }
+}

@@ -1,0 +1,441 @@
+//! Connections and sessions: open, attach, the two command sequences, end.
+
+use std::sync::Arc;
+
+use super::refuse;
+use crate::broker::command::{ConnectionRecord, Refusal, Request};
+use crate::broker::core::{Connection, Core, Work};
+use crate::broker::effect::{Effect, Out};
+use crate::broker::ids::{ConnectionKey, ConnectionNumber, MemberId, SessionId};
+use crate::broker::limits;
+use crate::broker::session::{Session, SessionName};
+use crate::wire::{CommandId, DetachCode, ErrorCode, SequenceSet};
+
+impl Core {
+    pub(in crate::broker) fn connection_open(
+        &mut self,
+        key: ConnectionKey,
+        record: ConnectionRecord,
+    ) {
+        let connection = Connection {
+            headroom_messages: i64::from(record.headroom_messages),
+            headroom_bytes: i64::try_from(record.headroom_bytes).unwrap_or(i64::MAX),
+            record,
+            channels: Default::default(),
+        };
+        self.connections.entry(key).or_insert(connection);
+    }
+
+    pub(in crate::broker) fn connection_end(&mut self, key: ConnectionKey, out: &mut Out) {
+        let Some(connection) = self.connections.get(&key) else {
+            return;
+        };
+        for session in connection.channels.values().copied().collect::<Vec<_>>() {
+            self.end_session(session, false, out);
+        }
+        self.connections.remove(&key);
+    }
+
+    /// Ends all connections of a member.
+    pub(in crate::broker) fn end_member(&mut self, member: MemberId, out: &mut Out) {
+        let bound = |number| ConnectionKey {
+            member,
+            number: ConnectionNumber(number),
+        };
+        let keys = self.connections.range(bound(0)..=bound(u32::MAX));
+        for key in keys.map(|(key, _)| *key).collect::<Vec<_>>() {
+            self.connection_end(key, out);
+        }
+    }
+
+    /// 0-10: session.attach. The same name again on the same channel is idempotent. Without force a
+    /// name that is attached elsewhere is busy; with force its holder is detached, so that a client
+    /// whose old connection has not been noticed as dead can go on.
+    pub(in crate::broker) fn attach(
+        &mut self,
+        key: ConnectionKey,
+        channel: u16,
+        name: Vec<u8>,
+        force: bool,
+        out: &mut Out,
+    ) {
+        let Some(connection) = self.connections.get(&key) else {
+            return;
+        };
+        let name = SessionName {
+            user: connection.record.user.clone(),
+            name: Arc::from(name),
+        };
+        let refused = |code| Effect::Detached {
+            channel,
+            name: name.name.clone(),
+            code,
+        };
+        if let Some(there) = connection.channels.get(&channel) {
+            if self.session(*there).name != name {
+                out.effects.push((key, refused(DetachCode::TRANSPORT_BUSY)));
+            }
+            return;
+        }
+        if connection.channels.len() >= limits::SESSIONS_PER_CONNECTION_MAX {
+            out.effects.push((key, refused(DetachCode::TRANSPORT_BUSY)));
+            return;
+        }
+        if let Some(holder) = self.session_names.get(&name).copied() {
+            if !force {
+                out.effects.push((key, refused(DetachCode::SESSION_BUSY)));
+                return;
+            }
+            self.end_session(holder, true, out);
+        }
+        let attached = Effect::Attached {
+            channel,
+            name: name.name.clone(),
+        };
+        let id = SessionId(
+            self.sessions
+                .insert(Session::new(name.clone(), key, channel)),
+        );
+        self.session_names.insert(name, id);
+        if let Some(connection) = self.connections.get_mut(&key) {
+            connection.channels.insert(channel, id);
+        }
+        out.effects.push((key, attached));
+    }
+
+    /// A numbered command of a session.
+    pub(in crate::broker) fn session_command(
+        &mut self,
+        id: SessionId,
+        command: CommandId,
+        sync: bool,
+        request: Request,
+        out: &mut Out,
+    ) {
+        let incoming = &mut self.session_mut(id).incoming;
+        incoming.next = command.next();
+        let told = sync || matches!(request, Request::Sync);
+        let code = code_of(&request);
+        match self.perform(id, command, request, out) {
+            Ok(()) => self.complete(id, command, told),
+            Err(mut refusal) => {
+                if refusal.class == 0 {
+                    (refusal.class, refusal.command) = code;
+                }
+                self.fail_session(id, command, refusal, out);
+            }
+        }
+    }
+
+    fn perform(
+        &mut self,
+        id: SessionId,
+        command: CommandId,
+        request: Request,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        match request {
+            Request::Transfer {
+                destination,
+                accept_mode,
+                message,
+            } => self.transfer(id, command, &destination, accept_mode, message, out),
+            Request::Accept { transfers } => self.accept(id, &transfers, out),
+            Request::Release {
+                transfers,
+                set_redelivered,
+            } => {
+                self.release(id, &transfers, set_redelivered, out);
+                Ok(())
+            }
+            Request::Reject { transfers } => self.reject(id, &transfers, out),
+            Request::Acquire { transfers } => self.acquire(id, command, &transfers, out),
+            Request::Flow {
+                destination,
+                unit,
+                value,
+            } => self.flow(id, &destination, unit, value, out),
+            Request::SetFlowMode {
+                destination,
+                flow_mode,
+            } => self.set_flow_mode(id, &destination, flow_mode),
+            Request::FlushSubscription { destination } => self.flush(id, &destination, out),
+            Request::Stop { destination } => self.stop(id, &destination),
+            Request::Cancel { destination } => self.cancel(id, &destination, out),
+            Request::Subscribe(subscribe) => self.subscribe(id, *subscribe),
+            Request::TxSelect => {
+                self.session_mut(id).transaction.get_or_insert_default();
+                Ok(())
+            }
+            Request::TxCommit => self.commit(id, out),
+            Request::TxRollback => self.rollback(id),
+            Request::ExchangeDeclare(declare) => self.exchange_declare(*declare),
+            Request::ExchangeDelete(delete) => self.exchange_delete(&delete.exchange),
+            Request::ExchangeQuery(query) => self.exchange_query(id, command, &query, out),
+            Request::ExchangeBind(bind) => self.exchange_bind(id, *bind),
+            Request::ExchangeUnbind(unbind) => self.exchange_unbind(id, &unbind),
+            Request::ExchangeBound(bound) => self.exchange_bound(id, command, &bound, out),
+            Request::QueueDeclare(declare) => self.queue_declare(id, *declare),
+            Request::QueueDelete(delete) => self.queue_delete(id, &delete, out),
+            Request::QueuePurge(purge) => self.queue_purge(&purge, out),
+            Request::QueueQuery(query) => self.queue_query(id, command, &query, out),
+            Request::Refused(refusal) => Err(*refusal),
+            Request::Sync | Request::Nothing => Ok(()),
+        }
+    }
+
+    /// A command is done. Completions go out when the client asks, or when it has not said for long
+    /// that it knows of them.
+    fn complete(&mut self, id: SessionId, command: CommandId, told: bool) {
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
+        let incoming = &mut session.incoming;
+        incoming.completed.insert(command);
+        let unknown = incoming
+            .completed
+            .first()
+            .map_or(0, |first| first.distance_to(command));
+        let many = unknown.unsigned_abs() + 1 >= limits::COMPLETED_UNKNOWN_MAX;
+        let reminded = many && command.0.is_multiple_of(limits::COMPLETED_UNKNOWN_MAX);
+        if told || reminded {
+            incoming.is_telling = true;
+            self.scratch.telling.push(id);
+        }
+    }
+
+    /// What is told at the end of a batch: accepts first, then completions.
+    pub(in crate::broker) fn tell(&mut self, out: &mut Out) {
+        let mut telling = std::mem::take(&mut self.scratch.telling);
+        for id in telling.drain(..) {
+            self.tell_session(id, out);
+        }
+        self.scratch.telling = telling;
+    }
+
+    fn tell_session(&mut self, id: SessionId, out: &mut Out) {
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
+        let (key, channel) = (session.connection, session.channel);
+        if !session.incoming.accepted.is_empty() {
+            let transfers = std::mem::take(&mut session.incoming.accepted);
+            let id = session.take_outgoing();
+            out.effects.push((
+                key,
+                Effect::Accept {
+                    channel,
+                    id,
+                    transfers,
+                },
+            ));
+        }
+        if std::mem::take(&mut session.incoming.is_telling) {
+            let commands = session.incoming.completed.clone();
+            let unknown = match (commands.first(), commands.last()) {
+                (Some(first), Some(last)) => first.distance_to(last).unsigned_abs() + 1,
+                _ => 0,
+            };
+            let timely_reply = unknown >= limits::COMPLETED_UNKNOWN_MAX;
+            out.effects.push((
+                key,
+                Effect::Completed {
+                    channel,
+                    commands,
+                    timely_reply,
+                },
+            ));
+        }
+    }
+
+    pub(in crate::broker) fn known_completed(&mut self, id: SessionId, commands: &SequenceSet) {
+        let completed = &mut self.session_mut(id).incoming.completed;
+        for (first, last) in commands.ranges() {
+            completed.remove_range(*first, *last);
+        }
+    }
+
+    /// 0-10: session.flush. Answered with everything already done; completions with timely-reply,
+    /// as qpidd does.
+    pub(in crate::broker) fn session_flush(
+        &mut self,
+        id: SessionId,
+        (expected, confirmed, completed): (bool, bool, bool),
+        out: &mut Out,
+    ) {
+        self.tell_session(id, out);
+        let Some(session) = self.sessions.get(id.0) else {
+            return;
+        };
+        let (key, channel) = (session.connection, session.channel);
+        if expected {
+            let commands = SequenceSet::of(session.incoming.next);
+            out.effects
+                .push((key, Effect::Expected { channel, commands }));
+        }
+        let commands = session.incoming.completed.clone();
+        if confirmed {
+            let commands = commands.clone();
+            out.effects
+                .push((key, Effect::Confirmed { channel, commands }));
+        }
+        if completed {
+            out.effects.push((
+                key,
+                Effect::Completed {
+                    channel,
+                    commands,
+                    timely_reply: true,
+                },
+            ));
+        }
+    }
+
+    /// Tells the answer to a query.
+    pub(super) fn answer(
+        &mut self,
+        id: SessionId,
+        command: CommandId,
+        value: crate::wire::Struct32,
+        out: &mut Out,
+    ) {
+        let session = self.session_mut(id);
+        let (key, channel) = (session.connection, session.channel);
+        let value = Box::new(value);
+        let id = session.take_outgoing();
+        out.effects.push((
+            key,
+            Effect::Result {
+                channel,
+                id,
+                command,
+                value,
+            },
+        ));
+    }
+
+    /// A command has failed, and with it the session. What was done before is told first.
+    pub(in crate::broker) fn fail_session(
+        &mut self,
+        id: SessionId,
+        command: CommandId,
+        refusal: Refusal,
+        out: &mut Out,
+    ) {
+        self.tell_session(id, out);
+        let Some(session) = self.sessions.get_mut(id.0).filter(|s| !s.is_ending) else {
+            return;
+        };
+        let (key, channel) = (session.connection, session.channel);
+        let (name, refusal) = (session.name.name.clone(), Box::new(refusal));
+        let outgoing = session.take_outgoing();
+        let failed = Effect::Exception {
+            channel,
+            id: outgoing,
+            command,
+            name,
+            refusal,
+        };
+        out.effects.push((key, failed));
+        self.end_session(id, false, out);
+    }
+
+    /// Ends a session: it takes no more commands, its name is free, its subscriptions are gone; its
+    /// messages go back in place, flagged, as work allows; then its queues and bindings go.
+    pub(in crate::broker) fn end_session(&mut self, id: SessionId, reply: bool, out: &mut Out) {
+        self.tell_session(id, out);
+        let Some(session) = self.sessions.get_mut(id.0) else {
+            return;
+        };
+        if session.is_ending {
+            return;
+        }
+        session.is_ending = true;
+        session.detached_reply = reply;
+        session.transaction = None;
+        let (key, channel, name) = (session.connection, session.channel, session.name.clone());
+        let subscriptions = std::mem::take(&mut session.subscriptions);
+        if let Some(connection) = self.connections.get_mut(&key) {
+            connection.channels.remove(&channel);
+        }
+        self.session_names.remove(&name);
+        self.scratch.last = None;
+        for subscription in subscriptions.into_values() {
+            if let Some(queue) = self.remove_subscription(subscription) {
+                self.session_mut(id).left.insert(queue);
+            }
+        }
+        self.work.push_back(Work::EndSession(id));
+        self.run_work(out);
+    }
+
+    /// The last of an ended session, when all its messages are back.
+    pub(super) fn finish_session(&mut self, id: SessionId, out: &mut Out) {
+        let Some(session) = self.sessions.remove(id.0) else {
+            return;
+        };
+        for binding in &session.scoped_bindings {
+            if self.live_queue(binding.queue).is_some() {
+                self.unbind_queue_key(binding.exchange, binding.queue.id, &binding.key);
+            }
+        }
+        for queue in &session.owned {
+            self.queue_mut(*queue).owner = None;
+        }
+        for queue in session.owned.iter().chain(&session.left).copied() {
+            self.delete_if_unused(queue, out);
+        }
+        if session.detached_reply {
+            let (channel, name) = (session.channel, session.name.name);
+            let code = DetachCode::NORMAL;
+            out.effects.push((
+                session.connection,
+                Effect::Detached {
+                    channel,
+                    name,
+                    code,
+                },
+            ));
+        }
+    }
+}
+
+/// The class and command of a request, for exceptions. As in qpidd a command with content gives 0.
+fn code_of(request: &Request) -> (u8, u8) {
+    match request {
+        Request::Sync => (3, 1),
+        Request::Transfer { .. } | Request::Refused(_) | Request::Nothing => (0, 0),
+        Request::Accept { .. } => (4, 2),
+        Request::Reject { .. } => (4, 3),
+        Request::Release { .. } => (4, 4),
+        Request::Acquire { .. } => (4, 5),
+        Request::Subscribe(_) => (4, 7),
+        Request::Cancel { .. } => (4, 8),
+        Request::SetFlowMode { .. } => (4, 9),
+        Request::Flow { .. } => (4, 10),
+        Request::FlushSubscription { .. } => (4, 11),
+        Request::Stop { .. } => (4, 12),
+        Request::TxSelect => (5, 1),
+        Request::TxCommit => (5, 2),
+        Request::TxRollback => (5, 3),
+        Request::ExchangeDeclare(_) => (7, 1),
+        Request::ExchangeDelete(_) => (7, 2),
+        Request::ExchangeQuery(_) => (7, 3),
+        Request::ExchangeBind(_) => (7, 4),
+        Request::ExchangeUnbind(_) => (7, 5),
+        Request::ExchangeBound(_) => (7, 6),
+        Request::QueueDeclare(_) => (8, 1),
+        Request::QueueDelete(_) => (8, 2),
+        Request::QueuePurge(_) => (8, 3),
+        Request::QueueQuery(_) => (8, 4),
+    }
+}
+
+/// The exception of a session whose queue was deleted under its subscription: no command is at
+/// fault, so all its numbers are 0.
+pub(super) fn queue_deleted(queue: &str) -> Refusal {
+    refuse(
+        ErrorCode::RESOURCE_DELETED,
+        format_args!("Queue {queue} has been deleted."),
+    )
+}

@@ -1,0 +1,113 @@
+//! Work that is too much for one entry goes on in the next.
+
+use crate::broker::core::{Core, Work};
+use crate::broker::effect::Out;
+use crate::broker::ids::{QueueRef, SessionId};
+use crate::broker::queue::Remains;
+
+impl Core {
+    /// Does what is left, in the order in which it arose, as far as the entry's work goes. What is
+    /// not done stays in front. Work that arises from work waits for its turn here: one that called
+    /// the other would nest as deep as a peer likes.
+    pub(in crate::broker) fn run_work(&mut self, out: &mut Out) {
+        if std::mem::replace(&mut self.scratch.is_working, true) {
+            return;
+        }
+        self.work_on(out);
+        self.scratch.is_working = false;
+    }
+
+    fn work_on(&mut self, out: &mut Out) {
+        while self.scratch.steps > 0 {
+            let Some(work) = self.work.pop_front() else {
+                return;
+            };
+            let unfinished = match work {
+                Work::Dispatch(queue) => {
+                    self.dispatch_again(queue, out);
+                    None
+                }
+                Work::EndSession(session) => self.give_back(session, out),
+                Work::Reroute(remains) => self.reroute_remains(remains, out),
+                Work::Expire(queue, position) => self.expire(queue, position),
+            };
+            if let Some(work) = unfinished {
+                self.work.push_front(work);
+                return;
+            }
+        }
+    }
+
+    fn dispatch_again(&mut self, reference: QueueRef, out: &mut Out) {
+        if let Some(queue) = self.live_queue(reference) {
+            queue.is_dispatch_pending = false;
+            self.dispatch(reference.id, out);
+        }
+    }
+
+    /// Gives the messages of an ended session back, flagged.
+    fn give_back(&mut self, id: SessionId, out: &mut Out) -> Option<Work> {
+        let mut queues = std::collections::BTreeSet::new();
+        let mut is_done = false;
+        while self.scratch.steps > 0 {
+            self.scratch.steps -= 1;
+            let Some((_, unsettled)) = self.sessions.get_mut(id.0)?.unsettled.pop() else {
+                is_done = true;
+                break;
+            };
+            if unsettled.is_acquired && self.put_back(&unsettled, true) {
+                queues.insert(unsettled.queue.id);
+            }
+        }
+        if is_done {
+            self.finish_session(id, out);
+        }
+        for queue in queues {
+            if self.queues.get(queue.0).is_some() {
+                self.dispatch(queue, out);
+            }
+        }
+        (!is_done).then_some(Work::EndSession(id))
+    }
+
+    fn reroute_remains(&mut self, mut remains: Box<Remains>, out: &mut Out) -> Option<Work> {
+        while let Some((_, entry)) = remains.entries.pop() {
+            if let Some(exchange) = remains.alternate {
+                self.reroute(exchange, &entry.stored, entry.expires, out);
+            }
+            self.scratch.steps = self.scratch.steps.saturating_sub(1);
+            if self.scratch.steps == 0 && !remains.entries.is_empty() {
+                return Some(Work::Reroute(remains));
+            }
+        }
+        if let Some(exchange) = remains.alternate {
+            self.exchange_mut(exchange).alternate_users -= 1;
+        }
+        None
+    }
+
+    /// Drops messages whose time has run out and that nobody has acquired.
+    fn expire(&mut self, reference: QueueRef, position: u64) -> Option<Work> {
+        use crate::broker::queue::EntryState;
+        let now = self.time;
+        let mut steps = std::mem::take(&mut self.scratch.steps);
+        let mut next = position;
+        let queue = self.live_queue(reference)?;
+        let left = loop {
+            let over = |entry: &crate::broker::queue::Entry| {
+                entry.state == EntryState::Available && entry.expires <= now
+            };
+            match queue.entries.find(next, &mut steps, over) {
+                Ok(Some(found)) => {
+                    queue.dequeue(found);
+                    queue.counters.discards_ttl += 1;
+                    next = found + 1;
+                }
+                Ok(None) => break None,
+                Err(place) => break Some(Work::Expire(reference, place)),
+            }
+        };
+        self.scratch.steps = steps;
+        left
+    }
+}

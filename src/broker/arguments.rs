@@ -1,0 +1,39 @@
+//! Arguments of a queue: their names, forms and defaults, as Qpid's tools and clients give them.
+
+use super::queue::DepthLimit;
+use crate::wire::{Map, Value};
+
+/// Messages at most.
+pub const MAX_COUNT: &str = "qpid.max_count";
+/// Octets at most; 0 is no limit.
+pub const MAX_SIZE: &str = "qpid.max_size";
+
+/// A whole number that is not negative. As in qpidd any integer type will do and so will text of
+/// digits; anything else is refused.
+pub fn number(arguments: &Map, name: &str) -> Result<Option<u64>, String> {
+    let Some(value) = arguments.get(name) else {
+        return Ok(None);
+    };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let parsed = match value {
+        Value::F32(_) | Value::F64(_) => None,
+        other => other.as_u64().or_else(|| {
+            let text = other.as_str()?;
+            digits(text).then(|| text.parse().ok()).flatten()
+        }),
+    };
+    let what = value.text().unwrap_or_else(|| "another type".to_owned());
+    parsed
+        .map(Some)
+        .ok_or_else(|| format!("Cannot interpret {name} value {what} as a number"))
+}
+
+/// How much a queue with these arguments holds.
+pub fn depth_limit(arguments: &Map, default_bytes: u64) -> Result<DepthLimit, String> {
+    let count = number(arguments, MAX_COUNT)?;
+    let bytes = number(arguments, MAX_SIZE)?.unwrap_or(default_bytes);
+    Ok(DepthLimit {
+        count: count.filter(|n| *n > 0),
+        bytes: Some(bytes).filter(|n| *n > 0),
+    })
+}

@@ -1,0 +1,409 @@
+//! The state of one shard, and `apply`: the one way in which it changes.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{Hash, Hasher};
+
+use super::command::{Batch, Command, ConnectionRecord, Origin};
+use super::effect::{Applied, Out, Wants};
+use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
+use super::exchanges::{Exchange, standard_exchanges};
+use super::ids::{
+    ConnectionKey, ExchangeId, GroupTime, MemberId, QueueId, QueueRef, SessionId, ShardId,
+};
+use super::limits;
+use super::message::BodyHandle;
+use super::options::Options;
+use super::queue::{Queue, Remains};
+use super::session::{Session, SessionName};
+use super::slab::Slab;
+use super::subscription::Subscription;
+use crate::wire::Text;
+
+/// A connection as all members know it.
+#[derive(Clone, Debug, Hash)]
+pub struct Connection {
+    /// What was told when it opened.
+    pub record: ConnectionRecord,
+    /// The sessions attached to it, by channel.
+    pub channels: BTreeMap<u16, SessionId>,
+    /// How many messages more its member can take; below 0 after one that was larger.
+    pub headroom_messages: i64,
+    /// How many octets more its member can take.
+    pub headroom_bytes: i64,
+}
+record!(Connection {
+    record,
+    channels,
+    headroom_messages,
+    headroom_bytes
+});
+
+/// What was last taken from a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OriginState {
+    /// The epoch that is open.
+    pub epoch: u64,
+    /// The last batch taken of it.
+    pub seq: u64,
+    /// Epochs up to this one are closed.
+    pub closed: u64,
+}
+record!(OriginState { epoch, seq, closed });
+
+/// Work that goes on in `Continue` entries.
+#[derive(Clone, Debug, Hash)]
+pub enum Work {
+    /// A queue has messages and subscriptions that want them.
+    Dispatch(QueueRef),
+    /// A session's messages are given back; then it is gone.
+    EndSession(SessionId),
+    /// Messages that have left their queue are rerouted or freed.
+    Reroute(Box<Remains>),
+    /// A queue is searched for messages whose time has run out, from a position on.
+    Expire(QueueRef, u64),
+}
+record_enum!(Work {
+    0 = Dispatch(queue),
+    1 = EndSession(session),
+    2 = Reroute(remains),
+    3 = Expire(queue, position),
+});
+
+/// Plain counters of the whole core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Counters {
+    /// Messages that no queue and no alternate exchange took.
+    pub discards_no_route: u64,
+    /// Commands applied.
+    pub commands: u64,
+}
+record!(Counters {
+    discards_no_route,
+    commands
+});
+
+/// Buffers of one `apply`, empty between two: not state.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scratch {
+    /// What is left of the entry's work.
+    pub steps: u32,
+    /// Whether work is being done: it does not nest.
+    pub is_working: bool,
+    /// Queues matched by a route.
+    pub matched: Vec<QueueId>,
+    /// Sessions that have something to tell at the end of the batch.
+    pub telling: Vec<SessionId>,
+    /// The session that was looked up last.
+    pub last: Option<(ConnectionKey, u16, SessionId)>,
+    /// The next body's handle in this entry.
+    pub handle: BodyHandle,
+}
+
+impl Hash for Scratch {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl Record for Scratch {
+    fn encode(&self, _: &mut Encoder) {}
+    fn decode(_: &mut Decoder<'_>) -> Result<Self, EncodingError> {
+        Ok(Scratch::default())
+    }
+}
+
+/// The core. See the module `broker`.
+#[derive(Clone, Debug, Hash)]
+pub struct Core {
+    pub(super) shard: ShardId,
+    pub(super) index: u64,
+    pub(super) time: GroupTime,
+    pub(super) options: Options,
+    pub(super) origins: BTreeMap<MemberId, OriginState>,
+    pub(super) ports: BTreeMap<ShardId, u64>,
+    pub(super) exchanges: Slab<Exchange>,
+    pub(super) exchange_names: BTreeMap<Text, ExchangeId>,
+    pub(super) queues: Slab<Queue>,
+    pub(super) queue_names: BTreeMap<Text, QueueId>,
+    pub(super) connections: BTreeMap<ConnectionKey, Connection>,
+    pub(super) sessions: Slab<Session>,
+    pub(super) session_names: BTreeMap<SessionName, SessionId>,
+    pub(super) subscriptions: Slab<Subscription>,
+    /// Counts queues and subscriptions ever made, so that a reused slot is told apart.
+    pub(super) incarnations: u64,
+    pub(super) work: VecDeque<Work>,
+    /// When expired messages are next searched for.
+    pub(super) purge_due: GroupTime,
+    pub(super) counters: Counters,
+    pub(super) scratch: Scratch,
+}
+record!(Core {
+    shard,
+    index,
+    time,
+    options,
+    origins,
+    ports,
+    exchanges,
+    exchange_names,
+    queues,
+    queue_names,
+    connections,
+    sessions,
+    session_names,
+    subscriptions,
+    incarnations,
+    work,
+    purge_due,
+    counters,
+    scratch,
+});
+
+impl Core {
+    /// The core of a new shard: the standard exchanges and nothing else.
+    pub fn new(shard: ShardId, options: Options) -> Core {
+        let mut core = Core {
+            shard,
+            index: 0,
+            time: GroupTime(0),
+            purge_due: purge_due(GroupTime(0), &options),
+            options,
+            origins: BTreeMap::new(),
+            ports: BTreeMap::new(),
+            exchanges: Slab::default(),
+            exchange_names: BTreeMap::new(),
+            queues: Slab::default(),
+            queue_names: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            sessions: Slab::default(),
+            session_names: BTreeMap::new(),
+            subscriptions: Slab::default(),
+            incarnations: 0,
+            work: VecDeque::new(),
+            counters: Counters::default(),
+            scratch: Scratch::default(),
+        };
+        for exchange in standard_exchanges() {
+            let name = exchange.name.clone();
+            let id = ExchangeId(core.exchanges.insert(exchange));
+            core.exchange_names.insert(name, id);
+        }
+        core
+    }
+
+    /// The index of the entry applied last; 0 for none.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// Group time of the entry applied last.
+    pub fn time(&self) -> GroupTime {
+        self.time
+    }
+
+    /// The batch of `member`'s epoch `epoch` that was taken last: from the next one on a proposer
+    /// sends again.
+    pub fn last_seq(&self, member: MemberId, epoch: u64) -> u64 {
+        self.origins
+            .get(&member)
+            .filter(|o| o.epoch == epoch)
+            .map_or(0, |o| o.seq)
+    }
+
+    /// What the core wants of its sequencer.
+    pub fn wants(&self) -> Wants {
+        Wants {
+            work: !self.work.is_empty(),
+            deadline: self.purge_due,
+        }
+    }
+
+    /// Changes the state by one entry. `batch.index` is one more than the last, `batch.time` not
+    /// before the last: the group sees to both. The commands are taken out of the batch, so that
+    /// its buffer can be used again; what is to be told comes out in `out`, behind what is there.
+    pub fn apply(&mut self, batch: &mut Batch, out: &mut Out) -> Applied {
+        assert_eq!(
+            batch.index,
+            self.index + 1,
+            "the group gives entries one by one"
+        );
+        assert!(batch.time >= self.time, "group time never goes back");
+        self.index = batch.index;
+        self.time = batch.time;
+        self.scratch.steps = limits::WORK_PER_ENTRY_MAX;
+        self.scratch.last = None;
+        let answer = self.take_origin(batch.origin, out);
+        if answer != Applied::Done {
+            batch.commands.clear();
+            return answer;
+        }
+        let member = match batch.origin {
+            Origin::Member { id, .. } => id,
+            Origin::Port { .. } | Origin::Sequencer => MemberId::default(),
+        };
+        for (n, command) in batch.commands.drain(..).enumerate() {
+            self.scratch.handle = BodyHandle {
+                shard: self.shard,
+                index: self.index,
+                n: n as u32,
+            };
+            self.counters.commands += 1;
+            self.apply_command(member, command, out);
+        }
+        self.tell(out);
+        Applied::Done
+    }
+
+    fn take_origin(&mut self, origin: Origin, out: &mut Out) -> Applied {
+        match origin {
+            Origin::Sequencer => Applied::Done,
+            Origin::Port { shard, seq } => take_next(self.ports.entry(shard).or_insert(0), seq),
+            Origin::Member { id, epoch, seq } => {
+                let state = *self.origins.entry(id).or_default();
+                if epoch <= state.closed || epoch < state.epoch {
+                    return Applied::Stale;
+                }
+                if epoch > state.epoch {
+                    // The member has started anew: what its former self held is gone.
+                    self.end_member(id, out);
+                    let fresh = OriginState {
+                        epoch,
+                        seq: 0,
+                        closed: state.closed,
+                    };
+                    self.origins.insert(id, fresh);
+                }
+                let state = self.origins.entry(id).or_default();
+                take_next(&mut state.seq, seq)
+            }
+        }
+    }
+
+    fn apply_command(&mut self, member: MemberId, command: Command, out: &mut Out) {
+        let key = |number| ConnectionKey { member, number };
+        match command {
+            Command::Session {
+                at,
+                id,
+                sync,
+                request,
+            } => {
+                let connection = key(at.connection);
+                if let Some(session) = self.attached(connection, at.channel) {
+                    self.session_command(session, id, sync, request, out);
+                }
+            }
+            Command::Completed { at, commands } => {
+                if let Some(session) = self.attached(key(at.connection), at.channel) {
+                    self.deliveries_completed(session, &commands, out);
+                }
+            }
+            Command::KnownCompleted { at, commands } => {
+                if let Some(session) = self.attached(key(at.connection), at.channel) {
+                    self.known_completed(session, &commands);
+                }
+            }
+            Command::SessionFlush {
+                at,
+                expected,
+                confirmed,
+                completed,
+            } => {
+                if let Some(session) = self.attached(key(at.connection), at.channel) {
+                    self.session_flush(session, (expected, confirmed, completed), out);
+                }
+            }
+            Command::Headroom {
+                connection,
+                messages,
+                bytes,
+            } => {
+                self.headroom(key(connection), messages, bytes, out);
+            }
+            Command::ConnectionOpen { connection, record } => {
+                self.connection_open(key(connection), *record);
+            }
+            Command::ConnectionEnd { connection } => self.connection_end(key(connection), out),
+            Command::Attach { at, name, force } => {
+                self.attach(key(at.connection), at.channel, name, force, out);
+            }
+            Command::Detach { at } => {
+                if let Some(session) = self.attached(key(at.connection), at.channel) {
+                    self.end_session(session, true, out);
+                }
+            }
+            Command::Tick => self.tick(),
+            Command::Continue => self.run_work(out),
+            Command::MemberDown { member, epoch } => {
+                let state = self.origins.entry(member).or_default();
+                if epoch > state.closed {
+                    state.closed = epoch;
+                    self.end_member(member, out);
+                }
+            }
+            Command::Configure(options) => {
+                self.options = *options;
+                self.purge_due = purge_due(self.time, &self.options);
+            }
+        }
+    }
+
+    fn tick(&mut self) {
+        if self.time < self.purge_due {
+            return;
+        }
+        self.purge_due = purge_due(self.time, &self.options);
+        for (_, queue) in self.queues.iter().filter(|(_, queue)| queue.expiring > 0) {
+            self.work.push_back(Work::Expire(queue.reference, 0));
+        }
+    }
+
+    /// The number of the next queue or subscription.
+    pub(super) fn incarnation(&mut self) -> u64 {
+        self.incarnations += 1;
+        self.incarnations
+    }
+
+    /// The session attached at a channel.
+    pub(super) fn attached(
+        &mut self,
+        connection: ConnectionKey,
+        channel: u16,
+    ) -> Option<SessionId> {
+        if let Some((last, at, session)) = self.scratch.last
+            && (last, at) == (connection, channel)
+        {
+            return Some(session);
+        }
+        let session = *self.connections.get(&connection)?.channels.get(&channel)?;
+        self.scratch.last = Some((connection, channel, session));
+        Some(session)
+    }
+
+    /// A digest of the whole state: equal on all members at equal index. It is taken over every
+    /// field by derived code, apart from the snapshot's encoding, so that a field that the snapshot
+    /// forgets shows.
+    pub fn digest(&self) -> u64 {
+        let mut hasher = super::digest::Digest::default();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+fn purge_due(now: GroupTime, options: &Options) -> GroupTime {
+    match options.queue_purge_interval {
+        0 => GroupTime::NEVER,
+        interval => now.plus(interval),
+    }
+}
+
+fn take_next(last: &mut u64, seq: u64) -> Applied {
+    match seq.cmp(&(*last + 1)) {
+        std::cmp::Ordering::Less => Applied::Seen,
+        std::cmp::Ordering::Greater => Applied::Gap {
+            expected: *last + 1,
+        },
+        std::cmp::Ordering::Equal => {
+            *last = seq;
+            Applied::Done
+        }
+    }
+}

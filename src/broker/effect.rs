@@ -1,0 +1,155 @@
+//! What the core asks of the world: data, safe to run twice.
+
+use std::sync::Arc;
+
+use super::command::Refusal;
+use super::ids::{ConnectionKey, GroupTime};
+use super::message::Message;
+use crate::wire::{AcceptMode, AcquireMode, CommandId, DetachCode, SequenceSet, Struct32, Text};
+
+/// Something to be told to the client of a session, on the member that serves its connection and in
+/// the order given. Outgoing command ids are part of it: `apply` gave them, so every member agrees.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// The session is attached.
+    Attached {
+        /// The channel.
+        channel: u16,
+        /// The session's name.
+        name: Arc<[u8]>,
+    },
+    /// The session is no longer attached, or never was.
+    Detached {
+        /// The channel.
+        channel: u16,
+        /// The session's name.
+        name: Arc<[u8]>,
+        /// Why.
+        code: DetachCode,
+    },
+    /// A message for a subscription.
+    Deliver(Delivery),
+    /// The answer to a query.
+    Result {
+        /// The channel.
+        channel: u16,
+        /// The broker's number for `execution.result`.
+        id: CommandId,
+        /// The command that is answered.
+        command: CommandId,
+        /// The answer.
+        value: Box<Struct32>,
+    },
+    /// The broker has accepted transfers of the client.
+    Accept {
+        /// The channel.
+        channel: u16,
+        /// The broker's number for `message.accept`.
+        id: CommandId,
+        /// The client's transfers.
+        transfers: SequenceSet,
+    },
+    /// The session has failed and is detached after this.
+    Exception {
+        /// The channel.
+        channel: u16,
+        /// The broker's number for `execution.exception`.
+        id: CommandId,
+        /// The command at fault; 0 when none is.
+        command: CommandId,
+        /// The session's name, for the detach that follows.
+        name: Arc<[u8]>,
+        /// Code, class, command and text.
+        refusal: Box<Refusal>,
+    },
+    /// Commands of the client are completed.
+    Completed {
+        /// The channel.
+        channel: u16,
+        /// All that are completed and not known to be.
+        commands: SequenceSet,
+        /// Whether the client shall say soon that it knows.
+        timely_reply: bool,
+    },
+    /// Commands of the client are received.
+    Confirmed {
+        /// The channel.
+        channel: u16,
+        /// All that are received and not known to be completed.
+        commands: SequenceSet,
+    },
+    /// The command that the session expects next.
+    Expected {
+        /// The channel.
+        channel: u16,
+        /// The next command of the client.
+        commands: SequenceSet,
+    },
+}
+
+/// A message on its way to a subscription.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// The channel.
+    pub channel: u16,
+    /// The broker's number for the transfer.
+    pub id: CommandId,
+    /// What a transfer says of its subscription.
+    pub subscription: Arc<Tag>,
+    /// The message.
+    pub message: Arc<Message>,
+    /// Whether it has been delivered before.
+    pub redelivered: bool,
+    /// Milliseconds left to live, at least 1, when it has a time to live.
+    pub ttl: Option<u64>,
+    /// Whether the transfer carries the sync bit.
+    pub sync: bool,
+}
+
+/// What every transfer of a subscription repeats.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tag {
+    /// The subscription's name.
+    pub destination: Text,
+    /// As subscribed.
+    pub accept_mode: AcceptMode,
+    /// As subscribed.
+    pub acquire_mode: AcquireMode,
+}
+super::encoding::record!(Tag {
+    destination,
+    accept_mode,
+    acquire_mode
+});
+
+/// The caller's buffer for what comes out of `apply`; it is emptied and reused by the caller.
+#[derive(Debug, Default)]
+pub struct Out {
+    /// Effects and whose they are, in order.
+    pub effects: Vec<(ConnectionKey, Effect)>,
+}
+
+/// What became of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// It was taken.
+    Done,
+    /// It was taken before: nothing was done.
+    Seen,
+    /// One before it is missing: nothing was done, and the proposer sends again from `expected`.
+    Gap {
+        /// The number that the core takes next from this origin.
+        expected: u64,
+    },
+    /// Its epoch is closed: nothing was done.
+    Stale,
+}
+
+/// What the core wants of its sequencer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wants {
+    /// Whether work is left for a `Continue`.
+    pub work: bool,
+    /// When the next `Tick` is due; [`GroupTime::NEVER`] for none.
+    pub deadline: GroupTime,
+}

@@ -1,0 +1,141 @@
+//! An exchange: its kind with the bindings, and what it was declared with.
+
+use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
+use super::exchange::Kind;
+use super::ids::{ExchangeId, QueueId};
+use crate::wire::{Map, Text, Value};
+
+/// Plain counters of an exchange, read by management.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ExchangeCounters {
+    /// Messages that came in.
+    pub receives: u64,
+    /// Octets that came in.
+    pub bytes_received: u64,
+    /// Copies routed to queues.
+    pub routes: u64,
+    /// Messages that matched no queue.
+    pub drops: u64,
+}
+record!(ExchangeCounters {
+    receives,
+    bytes_received,
+    routes,
+    drops
+});
+
+/// An exchange.
+#[derive(Clone, Debug, Hash)]
+pub struct Exchange {
+    /// Its name; the default exchange's is empty.
+    pub name: Text,
+    /// Its type, and its bindings.
+    pub kind: Kind,
+    /// Whether it outlives the broker's process.
+    pub is_durable: bool,
+    /// Whether it goes with its last binding.
+    pub is_auto_delete: bool,
+    /// Where messages go that match nothing.
+    pub alternate: Option<ExchangeId>,
+    /// How many queues and exchanges have this one for an alternate, and how many messages are on
+    /// their way to it as one.
+    pub alternate_users: u32,
+    /// As declared.
+    pub arguments: Map,
+    /// Counters.
+    pub counters: ExchangeCounters,
+}
+record!(Exchange {
+    name,
+    kind,
+    is_durable,
+    is_auto_delete,
+    alternate,
+    alternate_users,
+    arguments,
+    counters,
+});
+
+impl Exchange {
+    /// An exchange without bindings.
+    pub fn new(name: Text, kind: Kind) -> Exchange {
+        Exchange {
+            name,
+            kind,
+            is_durable: false,
+            is_auto_delete: false,
+            alternate: None,
+            alternate_users: 0,
+            arguments: Map::new(),
+            counters: ExchangeCounters::default(),
+        }
+    }
+
+    /// Whether it is the default exchange, to which every queue is bound by its name.
+    pub fn is_default(&self) -> bool {
+        self.name.is_empty()
+    }
+
+    /// Whether it is there from the start and stays.
+    pub fn is_standard(&self) -> bool {
+        STANDARD.iter().any(|(name, _)| *name == self.name)
+    }
+}
+
+/// The exchanges of 0-10: exchange/required-instances, by name and type.
+const STANDARD: [(&str, &str); 5] = [
+    ("", "direct"),
+    ("amq.direct", "direct"),
+    ("amq.topic", "topic"),
+    ("amq.fanout", "fanout"),
+    ("amq.match", "headers"),
+];
+
+/// The exchanges that every broker has from the start. As in qpidd all but the default one are
+/// durable, and all carry `qpid.replicate`.
+pub fn standard_exchanges() -> Vec<Exchange> {
+    let make = |(name, kind): &(&str, &str)| {
+        let kind = Kind::of_type(kind).expect("the table above names known types");
+        let mut exchange = Exchange::new((*name).into(), kind);
+        exchange.is_durable = !name.is_empty();
+        exchange
+            .arguments
+            .insert("qpid.replicate", Value::Str16("none".into()));
+        exchange
+    };
+    STANDARD.iter().map(make).collect()
+}
+
+/// An exchange is written as its bindings in their order: binding them again gives the same
+/// structure, which `exchange` promises.
+impl Record for Kind {
+    fn encode(&self, to: &mut Encoder) {
+        Text::from(self.type_name()).encode(to);
+        let bindings: Vec<_> = self.bindings().collect();
+        (bindings.len() as u32).encode(to);
+        for binding in bindings {
+            let super::exchange::Binding {
+                queue,
+                key,
+                arguments,
+                matched,
+            } = binding;
+            queue.encode(to);
+            key.encode(to);
+            Record::encode(arguments, to);
+            matched.encode(to);
+        }
+    }
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
+        let name = Text::decode(from)?;
+        let mut kind = Kind::of_type(&name).ok_or(from.error("exchange type"))?;
+        for _ in 0..u32::decode(from)? {
+            let queue = QueueId::decode(from)?;
+            let (key, arguments) = (Text::decode(from)?, <Map as Record>::decode(from)?);
+            let matched = u64::decode(from)?;
+            kind.restore(queue, &key, &arguments, matched)
+                .map_err(|_| from.error("binding"))?;
+        }
+        Ok(kind)
+    }
+}

@@ -1,0 +1,45 @@
+//! Every bound of the core, with its reason.
+
+/// Commands in one batch: what one lock of the core is held for.
+pub const BATCH_COMMANDS_MAX: usize = 256;
+
+/// Octets of messages in one batch, beside the last one: as above.
+pub const BATCH_BYTES_MAX: usize = 64 * 1024;
+
+/// Steps of work that one entry may take: deliveries, messages given back, looked at or moved.
+/// At some 100 ns each an entry stays around a tenth of a millisecond.
+pub const WORK_PER_ENTRY_MAX: u32 = 1024;
+
+/// Sessions on one connection. Qpid's clients use a few; a channel number allows 65,535, which a
+/// hostile one would use to fill memory.
+pub const SESSIONS_PER_CONNECTION_MAX: usize = 1024;
+
+/// Subscriptions of one session, for the same reason.
+pub const SUBSCRIPTIONS_PER_SESSION_MAX: usize = 10_000;
+
+/// Queues of one core: a client that declares without end meets an exception, not the end of memory.
+pub const QUEUES_MAX: usize = 1_000_000;
+
+/// Exchanges of one core, for the same reason.
+pub const EXCHANGES_MAX: usize = 100_000;
+
+/// Bindings of one exchange, for the same reason.
+pub const BINDINGS_PER_EXCHANGE_MAX: usize = 1_000_000;
+
+/// Octets of the publishes of one open transaction: they stand in no queue, so no queue's limit
+/// counts them.
+pub const TRANSACTION_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Operations of one open transaction, for the same reason.
+pub const TRANSACTION_OPERATIONS_MAX: usize = 1_000_000;
+
+/// Deliveries of one session that are not settled: a client that never accepts stops receiving.
+pub const UNSETTLED_PER_SESSION_MAX: usize = 1_000_000;
+
+/// Completed commands that the client has not said to know of, before it is asked to: qpidd's
+/// number.
+pub const COMPLETED_UNKNOWN_MAX: u32 = 65_536;
+
+/// How many exchanges a message passes on its way from alternate to alternate, so that two that
+/// name each other end.
+pub const ALTERNATES_MAX: usize = 2;

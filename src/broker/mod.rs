@@ -1,0 +1,45 @@
+//! The core: a deterministic state machine, and everything that changes it.
+//!
+//! ```text
+//! commands --propose--> group --ordered--> Batch --apply(batch, out)--> effects
+//! ```
+//!
+//! [`Core::apply`] does no I/O, reads no clock, draws no randomness, goes through no hash map and
+//! logs nothing: members that apply the same batches are in the same state and ask for the same
+//! effects. What a batch may not take (time, rights, defaults, bytes to decode) was decided before
+//! it was proposed and is carried in its commands. Work an entry is bounded by [`limits`]; what is
+//! left goes on in `Continue` entries, which the core asks for through [`Core::wants`].
+//!
+//! What is where: `command` and `effect` are the two sides; `core` holds the state and `apply/`
+//! what each command does to it; `queue`, `subscription`, `session`, `exchange`, `exchanges`,
+//! `message` are the parts; `blocks`, `slab`, `credit`, `selector`, `arguments` are what they are
+//! made of; `encoding`, `snapshot`, `digest` are how a core is carried and compared.
+
+pub mod arguments;
+pub mod blocks;
+pub mod command;
+pub mod core;
+pub mod credit;
+pub mod digest;
+pub mod effect;
+pub mod encoding;
+pub mod exchange;
+pub mod exchanges;
+pub mod ids;
+pub mod limits;
+pub mod message;
+pub mod options;
+pub mod queue;
+pub mod selected;
+pub mod selector;
+pub mod session;
+pub mod slab;
+pub mod snapshot;
+pub mod subscription;
+
+mod apply;
+
+pub use self::command::{Batch, Command, ConnectionRecord, Origin, Refusal, Request};
+pub use self::core::Core;
+pub use self::effect::{Applied, Delivery, Effect, Out, Tag, Wants};
+pub use self::options::Options;

@@ -1,0 +1,337 @@
+//! A queue: messages in the order in which they came, and who wants them.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::blocks::Blocks;
+use super::encoding::{record, record_enum};
+use super::ids::{ExchangeId, GroupTime, QueueRef, SessionId, SubscriptionId};
+use super::message::Stored;
+use crate::wire::{Map, Text};
+
+/// A message in a queue.
+#[derive(Clone, Debug, Hash)]
+pub struct Entry {
+    /// The message.
+    pub stored: Stored,
+    /// When it is no longer worth delivering; [`GroupTime::NEVER`] for a message without time to
+    /// live.
+    pub expires: GroupTime,
+    /// Whether anybody holds it.
+    pub state: EntryState,
+    /// Whether it may have been delivered to an application before.
+    pub redelivered: bool,
+}
+record!(Entry {
+    stored,
+    expires,
+    state,
+    redelivered
+});
+
+/// Whether a message can be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EntryState {
+    /// It can be acquired.
+    Available,
+    /// A session has it and has not settled it.
+    Acquired,
+}
+record_enum!(EntryState { 0 = Available, 1 = Acquired });
+
+/// How much a queue holds at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct DepthLimit {
+    /// `qpid.max_count`: messages, acquired ones included.
+    pub count: Option<u64>,
+    /// `qpid.max_size` or the broker's default: octets of headers and bodies.
+    pub bytes: Option<u64>,
+}
+record!(DepthLimit { count, bytes });
+
+/// Plain counters, read by management. They count from the queue's making.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct QueueCounters {
+    /// Messages enqueued.
+    pub enqueues: u64,
+    /// Messages dequeued, in whatever way.
+    pub dequeues: u64,
+    /// Octets enqueued.
+    pub bytes_enqueued: u64,
+    /// Messages acquired.
+    pub acquires: u64,
+    /// Messages released.
+    pub releases: u64,
+    /// Messages dropped because their time had run out.
+    pub discards_ttl: u64,
+    /// Messages dropped by a rejecting subscriber, with no alternate exchange to take them.
+    pub discards_subscriber: u64,
+    /// Messages purged.
+    pub discards_purge: u64,
+    /// Messages refused because the queue was full.
+    pub discards_overflow: u64,
+    /// Messages given to the alternate exchange.
+    pub reroutes: u64,
+}
+record!(QueueCounters {
+    enqueues,
+    dequeues,
+    bytes_enqueued,
+    acquires,
+    releases,
+    discards_ttl,
+    discards_subscriber,
+    discards_purge,
+    discards_overflow,
+    reroutes,
+});
+
+/// A queue.
+#[derive(Clone, Debug, Hash)]
+pub struct Queue {
+    /// Its name.
+    pub name: Text,
+    /// Which of its slot's queues it is.
+    pub reference: QueueRef,
+    /// Whether it outlives the broker's process.
+    pub is_durable: bool,
+    /// Whether it goes when it is no longer used.
+    pub is_auto_delete: bool,
+    /// The session that has it for itself. 0-10: queue.declare exclusive; as in qpidd the owner is
+    /// the session, not the connection.
+    pub owner: Option<SessionId>,
+    /// Where messages go that are rejected, or left when it is deleted.
+    pub alternate: Option<ExchangeId>,
+    /// As declared; unknown ones are kept and returned.
+    pub arguments: Map,
+    /// How much it holds.
+    pub limit: DepthLimit,
+    /// The messages.
+    pub entries: Blocks<Entry>,
+    /// How many of them can be acquired.
+    pub available: u64,
+    /// No message before this position can be acquired.
+    pub hint: u64,
+    /// Octets of all messages.
+    pub bytes: u64,
+    /// How many messages have a time to live.
+    pub expiring: u64,
+    /// All subscriptions.
+    pub subscriptions: BTreeSet<SubscriptionId>,
+    /// Acquiring subscriptions that have credit, the next to be served first.
+    pub ready: VecDeque<SubscriptionId>,
+    /// Browsing subscriptions that have credit.
+    pub browsers: VecDeque<SubscriptionId>,
+    /// Acquiring subscriptions with a selector: their cursors go back when a message comes back.
+    pub selecting: BTreeSet<SubscriptionId>,
+    /// The subscription that has the queue for itself.
+    pub exclusive_subscription: Option<SubscriptionId>,
+    /// Whether it has been used, so that auto-delete applies.
+    pub was_used: bool,
+    /// Exchanges that hold bindings of it.
+    pub bound_to: BTreeSet<ExchangeId>,
+    /// Whether a dispatch of it waits among the core's work.
+    pub is_dispatch_pending: bool,
+    /// Counters.
+    pub counters: QueueCounters,
+}
+record!(Queue {
+    name,
+    reference,
+    is_durable,
+    is_auto_delete,
+    owner,
+    alternate,
+    arguments,
+    limit,
+    entries,
+    available,
+    hint,
+    bytes,
+    expiring,
+    subscriptions,
+    ready,
+    browsers,
+    selecting,
+    exclusive_subscription,
+    was_used,
+    bound_to,
+    is_dispatch_pending,
+    counters,
+});
+
+impl Queue {
+    /// An empty queue.
+    pub fn new(name: Text, reference: QueueRef) -> Queue {
+        Queue {
+            name,
+            reference,
+            is_durable: false,
+            is_auto_delete: false,
+            owner: None,
+            alternate: None,
+            arguments: Map::new(),
+            limit: DepthLimit::default(),
+            entries: Blocks::starting_at(1),
+            available: 0,
+            hint: 1,
+            bytes: 0,
+            expiring: 0,
+            subscriptions: BTreeSet::new(),
+            ready: VecDeque::new(),
+            browsers: VecDeque::new(),
+            selecting: BTreeSet::new(),
+            exclusive_subscription: None,
+            was_used: false,
+            bound_to: BTreeSet::new(),
+            is_dispatch_pending: false,
+            counters: QueueCounters::default(),
+        }
+    }
+
+    /// Whether a message of `bytes` more would pass a limit. The text is qpidd's, which tools and
+    /// tests look into.
+    pub fn overflow(&self, bytes: u64) -> Option<String> {
+        self.overflow_by(1, bytes)
+    }
+
+    /// Whether `count` messages of `bytes` in all would pass a limit.
+    pub fn overflow_by(&self, count: u64, bytes: u64) -> Option<String> {
+        let depth = self.entries.len();
+        let too_many = self
+            .limit
+            .count
+            .is_some_and(|max| depth.saturating_add(count) > max);
+        let too_much = self
+            .limit
+            .bytes
+            .is_some_and(|max| self.bytes.saturating_add(bytes) > max);
+        (too_many || too_much).then(|| {
+            let part = |n: Option<u64>| n.map_or("unlimited".to_owned(), |n| n.to_string());
+            format!(
+                "Maximum depth exceeded on {}: current=[count: {}, size: {}], \
+                 max=[count: {}, size: {}], increment=[count: {count}, size: {bytes}]",
+                self.name,
+                depth,
+                self.bytes,
+                part(self.limit.count),
+                part(self.limit.bytes),
+            )
+        })
+    }
+
+    /// Appends a message. The caller has looked at the limits.
+    pub fn enqueue(&mut self, stored: Stored, expires: GroupTime) -> u64 {
+        let bytes = stored.message.size();
+        self.bytes += bytes;
+        self.counters.enqueues += 1;
+        self.counters.bytes_enqueued += bytes;
+        self.expiring += u64::from(expires != GroupTime::NEVER);
+        let state = EntryState::Available;
+        let position = self.entries.push(Entry {
+            stored,
+            expires,
+            state,
+            redelivered: false,
+        });
+        if self.available == 0 {
+            self.hint = position;
+        }
+        self.available += 1;
+        position
+    }
+
+    /// Gives an available message to a session. None when it is gone or another has it.
+    pub fn acquire(&mut self, position: u64) -> Option<&Entry> {
+        let entry = self.entries.get_mut(position)?;
+        if entry.state == EntryState::Acquired {
+            return None;
+        }
+        entry.state = EntryState::Acquired;
+        self.available -= 1;
+        self.counters.acquires += 1;
+        if self.hint == position {
+            self.hint = position + 1;
+        }
+        self.entries.get(position)
+    }
+
+    /// Takes an acquired message back into its place. False when it is gone.
+    pub fn release(&mut self, position: u64, set_redelivered: bool) -> bool {
+        let Some(entry) = self.entries.get_mut(position) else {
+            return false;
+        };
+        if entry.state == EntryState::Available {
+            return false;
+        }
+        entry.state = EntryState::Available;
+        entry.redelivered |= set_redelivered;
+        self.hint = if self.available == 0 {
+            position
+        } else {
+            self.hint.min(position)
+        };
+        self.available += 1;
+        self.counters.releases += 1;
+        true
+    }
+
+    /// Takes a message away for good.
+    pub fn dequeue(&mut self, position: u64) -> Option<Entry> {
+        let entry = self.entries.remove(position)?;
+        self.bytes -= entry.stored.message.size();
+        self.expiring -= u64::from(entry.expires != GroupTime::NEVER);
+        self.available -= u64::from(entry.state == EntryState::Available);
+        self.counters.dequeues += 1;
+        Some(entry)
+    }
+
+    /// Takes all available messages away; acquired ones stay. Gives them, so that what becomes of
+    /// them, and the freeing of them, can be spread over entries.
+    pub fn purge(&mut self) -> Blocks<Entry> {
+        let stays: Vec<(u64, Entry)> = match self.available == self.entries.len() {
+            true => Vec::new(),
+            false => {
+                let acquired = |entry: &Entry| entry.state == EntryState::Acquired;
+                let all = self.entries.iter().filter(|(_, entry)| acquired(entry));
+                all.map(|(position, entry)| (position, entry.clone()))
+                    .collect()
+            }
+        };
+        let tail = self.entries.tail();
+        let mut kept = Blocks::starting_at(0);
+        let (mut bytes, mut expiring) = (0, 0);
+        for (position, entry) in stays {
+            bytes += entry.stored.message.size();
+            expiring += u64::from(entry.expires != GroupTime::NEVER);
+            kept.push_at(position, entry);
+        }
+        kept.set_tail(tail);
+        self.counters.dequeues += self.available;
+        self.counters.discards_purge += self.available;
+        (self.available, self.bytes, self.expiring, self.hint) = (0, bytes, expiring, tail);
+        std::mem::replace(&mut self.entries, kept)
+    }
+
+    /// Whether auto-delete applies now: no owner, nobody subscribed, and it has been used.
+    pub fn is_unused(&self) -> bool {
+        self.is_auto_delete
+            && self.was_used
+            && self.owner.is_none()
+            && self.subscriptions.is_empty()
+    }
+
+    /// Whether another session than `session` has the queue for itself.
+    pub fn is_locked_for(&self, session: Option<SessionId>) -> bool {
+        self.owner.is_some() && self.owner != session
+    }
+}
+
+/// Messages that are no longer in a queue, on their way to the alternate exchange or to nowhere.
+#[derive(Clone, Debug, Hash)]
+pub struct Remains {
+    /// The messages left.
+    pub entries: Blocks<Entry>,
+    /// Where they go; None to nowhere.
+    pub alternate: Option<ExchangeId>,
+}
+record!(Remains { entries, alternate });

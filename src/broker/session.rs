@@ -1,0 +1,238 @@
+//! A session: the two command sequences, what was delivered and is not settled, what is subscribed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::blocks::Blocks;
+use super::encoding::record;
+use super::ids::{ChannelKey, ConnectionKey, ExchangeId, QueueId, QueueRef, SubscriptionId};
+use super::limits;
+use super::message::Stored;
+use super::subscription::SubscriptionRef;
+use crate::wire::{CommandId, SequenceSet, Text};
+
+/// A session's name: the authenticated user and what the client chose. 0-10: session.attach/scoping.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionName {
+    /// The user.
+    pub user: Text,
+    /// The client's own octets.
+    pub name: Arc<[u8]>,
+}
+record!(SessionName { user, name });
+
+/// A delivery that is not settled, or not known to have been received.
+#[derive(Clone, Debug, Hash)]
+pub struct Unsettled {
+    /// The queue it came from.
+    pub queue: QueueRef,
+    /// The message's place there.
+    pub position: u64,
+    /// The subscription.
+    pub subscription: SubscriptionRef,
+    /// What it cost in credit for octets.
+    pub bytes: u64,
+    /// The credit's era when it was sent.
+    pub era: u32,
+    /// Whether the session has acquired the message and not settled it.
+    pub is_acquired: bool,
+    /// Whether it was accepted in the open transaction.
+    pub is_in_transaction: bool,
+    /// Whether an acquired message is settled at once (accept mode none).
+    pub is_implicit: bool,
+    /// Whether the client has yet to say that it received it, and something comes of that: credit
+    /// comes back, or a browsed message can no longer be acquired.
+    pub awaits_completion: bool,
+}
+record!(Unsettled {
+    queue,
+    position,
+    subscription,
+    bytes,
+    era,
+    is_acquired,
+    is_in_transaction,
+    is_implicit,
+    awaits_completion,
+});
+
+impl Unsettled {
+    /// Whether nothing can come of it any more.
+    pub fn is_over(&self) -> bool {
+        !self.is_acquired && !self.awaits_completion
+    }
+}
+
+/// The client's commands.
+#[derive(Clone, Debug, Hash, Default)]
+pub struct Incoming {
+    /// The number of the next command.
+    pub next: CommandId,
+    /// Completed and not known by the client to be.
+    pub completed: SequenceSet,
+    /// Transfers of which `message.accept` is still to be sent.
+    pub accepted: SequenceSet,
+    /// Whether completions are to be told at the end of the batch.
+    pub is_telling: bool,
+}
+record!(Incoming {
+    next,
+    completed,
+    accepted,
+    is_telling
+});
+
+/// Messages that an open transaction publishes, and what it accepts.
+#[derive(Clone, Debug, Hash, Default)]
+pub struct Transaction {
+    /// In order of publishing: message and the queues it was routed to.
+    pub publishes: Vec<TransactionPublish>,
+    /// Octets of the publishes.
+    pub bytes: u64,
+    /// Outgoing numbers of accepted deliveries.
+    pub accepts: SequenceSet,
+}
+record!(Transaction {
+    publishes,
+    bytes,
+    accepts
+});
+
+/// A message that a transaction publishes.
+#[derive(Clone, Debug, Hash)]
+pub struct TransactionPublish {
+    /// The message.
+    pub stored: Stored,
+    /// Where it was routed when it was sent.
+    pub queues: Vec<QueueRef>,
+}
+record!(TransactionPublish { stored, queues });
+
+/// A session.
+#[derive(Clone, Debug, Hash)]
+pub struct Session {
+    /// Its name.
+    pub name: SessionName,
+    /// The connection it is attached to.
+    pub connection: ConnectionKey,
+    /// The channel.
+    pub channel: u16,
+    /// The client's commands.
+    pub incoming: Incoming,
+    /// The number of the broker's next command, as a count that does not wrap.
+    pub outgoing_next: u64,
+    /// Broker's commands that the client has completed: a client repeats itself until it is told
+    /// that this is known, and repetitions must cost nothing.
+    pub outgoing_completed: SequenceSet,
+    /// Deliveries by that count.
+    pub unsettled: Blocks<Unsettled>,
+    /// Subscriptions by destination.
+    pub subscriptions: BTreeMap<Text, SubscriptionId>,
+    /// Subscriptions that wait for headroom or settling.
+    pub starved: Vec<SubscriptionId>,
+    /// The open transaction, once the session is transactional.
+    pub transaction: Option<Transaction>,
+    /// Queues it has for itself.
+    pub owned: BTreeSet<QueueId>,
+    /// Bindings that end with it: exchange, queue, key.
+    pub scoped_bindings: Vec<ScopedBinding>,
+    /// Queues that it was subscribed to, to be looked at for auto-delete when it has ended.
+    pub left: BTreeSet<QueueId>,
+    /// Whether it is ending: it takes no commands and its messages are being given back.
+    pub is_ending: bool,
+    /// Whether the client is to be told when it has ended.
+    pub detached_reply: bool,
+}
+record!(Session {
+    name,
+    connection,
+    channel,
+    incoming,
+    outgoing_next,
+    outgoing_completed,
+    unsettled,
+    subscriptions,
+    starved,
+    transaction,
+    owned,
+    scoped_bindings,
+    left,
+    is_ending,
+    detached_reply,
+});
+
+/// A binding with `x-scope` = `session`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ScopedBinding {
+    /// The exchange.
+    pub exchange: ExchangeId,
+    /// The queue.
+    pub queue: QueueRef,
+    /// The key.
+    pub key: Text,
+}
+record!(ScopedBinding {
+    exchange,
+    queue,
+    key
+});
+
+impl Session {
+    /// A session that has just been attached.
+    pub fn new(name: SessionName, connection: ConnectionKey, channel: u16) -> Session {
+        Session {
+            name,
+            connection,
+            channel,
+            incoming: Incoming::default(),
+            outgoing_next: 0,
+            outgoing_completed: SequenceSet::new(),
+            unsettled: Blocks::starting_at(0),
+            subscriptions: BTreeMap::new(),
+            starved: Vec::new(),
+            transaction: None,
+            owned: BTreeSet::new(),
+            scoped_bindings: Vec::new(),
+            left: BTreeSet::new(),
+            is_ending: false,
+            detached_reply: false,
+        }
+    }
+
+    /// Where it is attached.
+    pub fn at(&self) -> ChannelKey {
+        ChannelKey {
+            connection: self.connection.number,
+            channel: self.channel,
+        }
+    }
+
+    /// Takes the next outgoing command number.
+    pub fn take_outgoing(&mut self) -> CommandId {
+        let id = CommandId(self.outgoing_next as u32);
+        self.outgoing_next += 1;
+        id
+    }
+
+    /// The counts of outgoing commands, lowest and highest first, that `set` names and that can have
+    /// a delivery. Ranges that a peer makes up cost nothing: they are cut to what is open.
+    pub fn unsettled_ranges(&self, set: &SequenceSet) -> Vec<(u64, u64)> {
+        let (head, next) = (self.unsettled.head(), self.outgoing_next);
+        if self.unsettled.is_empty() || head >= next {
+            return Vec::new();
+        }
+        let (first, last) = (CommandId(head as u32), CommandId((next - 1) as u32));
+        let base = head;
+        let cut = set.clipped(first, last);
+        let count = |id: &CommandId| base + u64::from(id.0.wrapping_sub(first.0));
+        cut.ranges()
+            .iter()
+            .map(|(from, to)| (count(from), count(to)))
+            .collect()
+    }
+
+    /// Whether its client has settled too little to be sent more.
+    pub fn is_choked(&self) -> bool {
+        self.unsettled.len() >= limits::UNSETTLED_PER_SESSION_MAX as u64
+    }
+}

@@ -1,0 +1,95 @@
+//! A session's interest in a queue.
+
+use std::sync::Arc;
+
+use super::credit::Credit;
+use super::effect::Tag;
+use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
+use super::ids::{QueueId, SessionId, SubscriptionId};
+use super::selector::Selector;
+use crate::wire::Map;
+
+/// A subscription that may meanwhile have been cancelled: its slot and which of the slot's it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SubscriptionRef {
+    /// The slot.
+    pub id: SubscriptionId,
+    /// Counts the subscriptions that the core has ever made.
+    pub incarnation: u64,
+}
+record!(SubscriptionRef { id, incarnation });
+
+/// A subscription.
+#[derive(Clone, Debug, Hash)]
+pub struct Subscription {
+    /// Which of its slot's subscriptions it is.
+    pub reference: SubscriptionRef,
+    /// The session.
+    pub session: SessionId,
+    /// The queue.
+    pub queue: QueueId,
+    /// What each transfer repeats: destination and modes.
+    pub tag: Arc<Tag>,
+    /// Whether deliveries take messages from the queue; a browser's do not.
+    pub is_acquiring: bool,
+    /// Whether acquired messages wait for `message.accept`.
+    pub is_explicit: bool,
+    /// Whether it has the queue for itself.
+    pub is_exclusive: bool,
+    /// Which messages it wants.
+    pub selector: Option<Selector>,
+    /// As subscribed.
+    pub arguments: Map,
+    /// How much it wants.
+    pub credit: Credit,
+    /// A browser, or one with a selector: no message before this position is for it.
+    pub cursor: u64,
+    /// Whether it stands in a ring of its queue.
+    pub is_ready: bool,
+    /// Whether it waits for its connection's headroom or its session's settling.
+    pub is_starved: bool,
+    /// `qpid.sync_frequency`: a sync is asked for with every so many deliveries; 0 is never.
+    pub sync_frequency: u32,
+    /// Messages delivered.
+    pub delivered: u64,
+}
+
+impl Record for Option<Selector> {
+    fn encode(&self, to: &mut Encoder) {
+        self.as_ref()
+            .map(|selector| selector.text().to_owned())
+            .encode(to);
+    }
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
+        let text = Option::<String>::decode(from)?;
+        text.map(|text| Selector::parse(&text).map_err(|_| from.error("selector")))
+            .transpose()
+    }
+}
+
+impl Record for Arc<Tag> {
+    fn encode(&self, to: &mut Encoder) {
+        (**self).encode(to);
+    }
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
+        Ok(Arc::new(Tag::decode(from)?))
+    }
+}
+
+record!(Subscription {
+    reference,
+    session,
+    queue,
+    tag,
+    is_acquiring,
+    is_explicit,
+    is_exclusive,
+    selector,
+    arguments,
+    credit,
+    cursor,
+    is_ready,
+    is_starved,
+    sync_frequency,
+    delivered,
+});

@@ -1,0 +1,67 @@
+//! One order on all members.
+//!
+//! A *group* gives the order: members propose commands, the group numbers them, and every member
+//! applies the same batches to its own core. [`Group`] is one member's seat in a group; what stands
+//! behind it is [`solo`] (one broker: order of arrival, applied in place, nothing encoded) or
+//! [`lockstep`] (three cores in one process, for tests).
+
+pub mod limits;
+pub mod lockstep;
+pub mod outbox;
+pub mod solo;
+
+use std::task::Waker;
+
+use crate::broker::ids::{ConnectionNumber, MemberId};
+use crate::broker::{Command, Effect};
+
+/// A member's monotonic clock in milliseconds. Only the server reads a clock; a group is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Millis(pub u64);
+
+/// What a connection finds when it looks into its outbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outstanding {
+    /// Batches of the connection that are proposed and not yet applied. Reading from its socket
+    /// pauses while there are [`limits::PROPOSED_BATCHES_MAX`].
+    pub proposed: usize,
+}
+
+/// One member's seat in a group.
+///
+/// Nothing may assume that effects come before `propose` returns: with `solo` they do, else they
+/// come later. Proposals of one connection are applied in the order in which they were made.
+pub trait Group: Send + Sync {
+    /// Who this member is.
+    fn member(&self) -> MemberId;
+
+    /// Makes an outbox for a new connection and gives the number that the connection has for this
+    /// member's life. `waker` is woken whenever effects come to an empty outbox, and whenever
+    /// `proposed` has fallen below its bound.
+    fn open(&self, waker: Waker) -> ConnectionNumber;
+
+    /// Proposes commands, all of one connection, and empties `commands`. At most
+    /// [`crate::broker::limits::BATCH_COMMANDS_MAX`].
+    fn propose(&self, now: Millis, connection: ConnectionNumber, commands: &mut Vec<Command>);
+
+    /// Swaps what is in a connection's outbox into `effects`, which is empty.
+    fn take(&self, connection: ConnectionNumber, effects: &mut Vec<Effect>) -> Outstanding;
+
+    /// Proposes that the connection has ended and gives up its outbox.
+    fn close(&self, now: Millis, connection: ConnectionNumber);
+
+    /// The sequencer's duty: ticks, continuations, resending. To be called at the time that the
+    /// last call gave, and whenever `set_sequencer_waker`'s waker is woken. Its work is bounded:
+    /// a time that is not after `now` asks to be called again at once.
+    fn tick(&self, now: Millis) -> Option<Millis>;
+
+    /// Who is woken when `tick` is to be called before its time.
+    fn set_sequencer_waker(&self, waker: Waker);
+
+    /// Ends the group after the last connection has closed, when the process is about to end. The
+    /// text goes to the log.
+    ///
+    /// # Errors
+    /// What was found wrong, when the members have come apart.
+    fn finish(&self, now: Millis) -> Result<Option<String>, String>;
+}
