@@ -67,6 +67,13 @@ fn session_controls_come_out_as_events() {
                 completed: true,
             },
         ),
+    ];
+    come_out(cases);
+}
+
+#[test]
+fn timeouts_come_out_as_events() {
+    let cases = [
         (
             Control::SessionRequestTimeout(SessionRequestTimeout { timeout: Some(60) }),
             Event::RequestTimeout {
@@ -89,6 +96,10 @@ fn session_controls_come_out_as_events() {
             },
         ),
     ];
+    come_out(cases);
+}
+
+fn come_out(cases: impl IntoIterator<Item = (Control, Event)>) {
     let mut raw = Raw::attached();
     for (sent, event) in cases {
         assert_eq!(raw.feed(&control(0, &sent)), [event]);
