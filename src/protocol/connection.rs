@@ -283,6 +283,12 @@ impl Connection {
         }
     }
 
+    /// Bytes that the peer makes this connection hold: input not yet read, controls and messages
+    /// half received. Bounded by `limits.rs` and [`Bounds`].
+    pub fn held_bytes(&self) -> usize {
+        self.input.len() + self.partial_controls.held_bytes() + self.held_bytes
+    }
+
     /// The caller owes an answer; no event comes before it.
     pub fn is_waiting_for_answer(&self) -> bool {
         self.asks_about_connection() || self.question.is_some()

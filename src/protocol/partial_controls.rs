@@ -12,6 +12,10 @@ pub(super) struct PartialControls {
 }
 
 impl PartialControls {
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
     /// No control of this channel is half received.
     pub(super) fn is_free(&self, channel: u16) -> bool {
         !self.entries.iter().any(|(number, _)| *number == channel)

@@ -472,29 +472,7 @@ impl Connection {
         }
         let whole = frame.first_frame && frame.last_frame && frame.last_segment;
         if command && whole && frame.first_segment && channel.assembly.is_idle() {
-            let decoded = decode(&self.input[HEADER_BYTES..size]);
-            self.input.advance(size);
-            return match decoded {
-                Ok(Decoded::Known { sync, command }) => self.arrived(
-                    frame.channel,
-                    Whole {
-                        id: next,
-                        sync,
-                        command,
-                        header: None,
-                        body: None,
-                    },
-                ),
-                Ok(Decoded::Unknown {
-                    class,
-                    command,
-                    text,
-                }) => {
-                    let what = (class, command);
-                    self.refuse(frame.channel, next, ErrorCode::NOT_IMPLEMENTED, what, text)
-                }
-                Err(error) => self.fault(error.to_string()),
-            };
+            return self.whole_command(frame, next);
         }
         let taken = if command {
             let payload = &self.input[HEADER_BYTES..size];
@@ -525,6 +503,34 @@ impl Connection {
                 text,
             }) => self.refuse(frame.channel, id, code, (class, command), text),
             Err(Fault(text)) => self.fault(text),
+        }
+    }
+
+    /// A command in one frame with nothing behind it: read where it lies.
+    fn whole_command(&mut self, frame: &FrameHeader, id: CommandId) -> Turn {
+        let size = usize::from(frame.size);
+        let decoded = decode(&self.input[HEADER_BYTES..size]);
+        self.input.advance(size);
+        match decoded {
+            Ok(Decoded::Known { sync, command }) => {
+                let whole = Whole {
+                    id,
+                    sync,
+                    command,
+                    header: None,
+                    body: None,
+                };
+                self.arrived(frame.channel, whole)
+            }
+            Ok(Decoded::Unknown {
+                class,
+                command,
+                text,
+            }) => {
+                let what = (class, command);
+                self.refuse(frame.channel, id, ErrorCode::NOT_IMPLEMENTED, what, text)
+            }
+            Err(error) => self.fault(error.to_string()),
         }
     }
 
