@@ -5,8 +5,8 @@
 //! behind it is [`solo`] (one broker: order of arrival, applied in place, nothing encoded) or
 //! [`lockstep`] (three cores in one process, for tests).
 
+pub mod clock;
 pub mod limits;
-pub mod lockstep;
 pub mod outbox;
 pub mod solo;
 
