@@ -47,7 +47,7 @@ impl<'a> Selected<'a> {
         let delivery = self.message.delivery.as_ref();
         match name {
             identifier::DELIVERY_MODE => {
-                let mode = delivery.map(|d| d.delivery_mode).unwrap_or_default();
+                let mode = delivery.and_then(|d| d.delivery_mode).unwrap_or_default();
                 let is_persistent = mode == DeliveryMode::PERSISTENT;
                 if is_persistent {
                     "PERSISTENT"
@@ -56,7 +56,11 @@ impl<'a> Selected<'a> {
                 }
                 .into()
             }
-            identifier::PRIORITY => Scalar::Exact(delivery.map_or(0, |d| i64::from(d.priority.0))),
+            identifier::PRIORITY => Scalar::Exact(
+                delivery
+                    .and_then(|d| d.priority)
+                    .map_or(0, |p| i64::from(p.0)),
+            ),
             identifier::REDELIVERED => Scalar::Bool(self.redelivered),
             identifier::SUBJECT => match self.exchange() {
                 "" => self
