@@ -6,4 +6,5 @@
 
 pub mod broker;
 pub mod cluster;
+pub mod protocol;
 pub mod wire;

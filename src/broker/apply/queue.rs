@@ -33,7 +33,7 @@ impl Core {
             None => self.make_queue(&declare, alternate)?,
         };
         if declare.exclusive {
-            self.claim(id, queue)?;
+            self.claim(id, queue, declare.passive)?;
         }
         Ok(())
     }
@@ -60,6 +60,7 @@ impl Core {
         queue.alternate = alternate;
         queue.arguments = arguments;
         queue.limit = limit;
+        queue.is_no_local = arguments::flag(&queue.arguments, arguments::NO_LOCAL);
         let queue_id = QueueId(self.queues.insert(queue));
         self.queue_mut(queue_id).reference.id = queue_id;
         self.queue_names.insert(declare.queue.clone(), queue_id);
@@ -69,12 +70,13 @@ impl Core {
         Ok(queue_id)
     }
 
-    fn claim(&mut self, id: SessionId, queue_id: QueueId) -> Result<(), Refusal> {
+    /// Exclusive access for a session. A passive declaration only asks whether it has it.
+    fn claim(&mut self, id: SessionId, queue_id: QueueId, is_passive: bool) -> Result<(), Refusal> {
         let queue = self.queue_mut(queue_id);
         if queue.owner == Some(id) {
             return Ok(());
         }
-        if queue.owner.is_some() || !queue.subscriptions.is_empty() {
+        if is_passive || queue.owner.is_some() || !queue.subscriptions.is_empty() {
             let text = format_args!("Cannot grant exclusive access to queue {}", queue.name);
             return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
         }

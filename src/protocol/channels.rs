@@ -1,0 +1,179 @@
+//! The channels of a connection that carry a session.
+
+use crate::wire::CommandId;
+
+use super::assembly::Assembly;
+use super::ends::Ends;
+use super::limits;
+
+/// The session of a channel, as far as the transport goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Broker: the caller has been asked. Client: the broker has been asked.
+    Attaching,
+    Attached,
+    /// Broker: the peer sent detach and the caller has been asked.
+    PeerDetaching,
+    /// Broker: `Event::Refused` is out; the caller ends the session.
+    Refused,
+    /// We sent detach; only detach and detached of the peer count.
+    Detaching,
+}
+
+/// Which incoming command is next.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Incoming {
+    /// `session.command-point` has come.
+    pub(super) pointed: bool,
+    /// Id of the next command to arrive.
+    pub(super) next: CommandId,
+    /// First id never seen. Behind `next` only after a command-point of the past: commands up to
+    /// it are duplicates.
+    pub(super) unseen: CommandId,
+}
+
+/// One channel with its session.
+pub(super) struct Channel {
+    pub(super) number: u16,
+    pub(super) name: Vec<u8>,
+    pub(super) phase: Phase,
+    pub(super) incoming: Incoming,
+    pub(super) assembly: Assembly,
+    /// `session.command-point` has been sent.
+    pub(super) point_sent: bool,
+    /// Both ends of the session's commands, kept for a client only; a broker's are in its core.
+    pub(super) ends: Option<Box<Ends>>,
+}
+
+impl Channel {
+    pub(super) fn new(number: u16, name: Vec<u8>, ends: Option<Box<Ends>>) -> Channel {
+        Channel {
+            number,
+            name,
+            phase: Phase::Attaching,
+            incoming: Incoming::default(),
+            assembly: Assembly::default(),
+            point_sent: false,
+            ends,
+        }
+    }
+}
+
+/// Channels by number: a table for the small numbers, a sorted list for the others. Only
+/// channels with a session take room.
+#[derive(Default)]
+pub(super) struct Channels {
+    dense: Vec<Option<Box<Channel>>>,
+    #[expect(
+        clippy::vec_box,
+        reason = "entries are moved when one is put in between"
+    )]
+    sparse: Vec<Box<Channel>>,
+    /// Where in `sparse` the last one was found.
+    last: usize,
+    len: usize,
+}
+
+impl Channels {
+    /// Sessions attached, or on the way to it or from it.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn channel(&self, number: u16) -> Option<&Channel> {
+        if usize::from(number) < limits::DENSE_CHANNELS {
+            return self.dense.get(usize::from(number))?.as_deref();
+        }
+        let at = self
+            .sparse
+            .binary_search_by_key(&number, |channel| channel.number)
+            .ok()?;
+        Some(&self.sparse[at])
+    }
+
+    pub(super) fn channel_mut(&mut self, number: u16) -> Option<&mut Channel> {
+        if usize::from(number) < limits::DENSE_CHANNELS {
+            return self.dense.get_mut(usize::from(number))?.as_deref_mut();
+        }
+        let remembered = self
+            .sparse
+            .get(self.last)
+            .is_some_and(|last| last.number == number);
+        if !remembered {
+            self.last = self
+                .sparse
+                .binary_search_by_key(&number, |channel| channel.number)
+                .ok()?;
+        }
+        self.sparse.get_mut(self.last).map(Box::as_mut)
+    }
+
+    /// Puts a channel in; its number is free.
+    pub(super) fn insert(&mut self, channel: Channel) {
+        let number = usize::from(channel.number);
+        if number < limits::DENSE_CHANNELS {
+            if self.dense.len() <= number {
+                self.dense.resize_with(number + 1, || None);
+            }
+            self.len += usize::from(self.dense[number].is_none());
+            self.dense[number] = Some(Box::new(channel));
+            return;
+        }
+        match self
+            .sparse
+            .binary_search_by_key(&channel.number, |other| other.number)
+        {
+            Ok(at) => *self.sparse[at] = channel,
+            Err(at) => {
+                self.sparse.insert(at, Box::new(channel));
+                self.len += 1;
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, number: u16) -> Option<Box<Channel>> {
+        let removed = if usize::from(number) < limits::DENSE_CHANNELS {
+            self.dense.get_mut(usize::from(number))?.take()
+        } else {
+            let at = self
+                .sparse
+                .binary_search_by_key(&number, |channel| channel.number)
+                .ok()?;
+            Some(self.sparse.remove(at))
+        };
+        self.len -= usize::from(removed.is_some());
+        removed
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Channels::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_is_found_by_its_number_wherever_it_is_kept() {
+        let mut channels = Channels::default();
+        for number in [0, 7, 255, 256, 65_534, 300, 65_535] {
+            channels.insert(Channel::new(number, number.to_string().into_bytes(), None));
+        }
+        assert_eq!(channels.len(), 7);
+        for number in [65_535, 0, 256, 256, 300, 7, 65_534, 255] {
+            let name = number.to_string().into_bytes();
+            assert_eq!(
+                channels.channel_mut(number).map(|c| c.name.clone()),
+                Some(name.clone())
+            );
+            assert_eq!(channels.channel(number).map(|c| c.name.clone()), Some(name));
+        }
+        assert!(channels.channel_mut(301).is_none());
+        assert!(channels.remove(300).is_some());
+        assert!(channels.remove(300).is_none());
+        assert!(channels.channel_mut(300).is_none());
+        assert_eq!(channels.channel_mut(65_534).map(|c| c.number), Some(65_534));
+        assert_eq!(channels.len(), 6);
+    }
+}
