@@ -87,7 +87,7 @@ pub(super) fn digest_effects(effects: &[(ConnectionKey, Effect)], digest: &mut D
             } => (2u8, channel, name, code.0).hash(digest),
             Effect::Deliver(delivery) => {
                 (3u8, delivery.channel, delivery.id, &delivery.subscription).hash(digest);
-                (delivery.message.size(), delivery.message.routing_key()).hash(digest);
+                (delivery.message.size(), &delivery.message.routing_key).hash(digest);
                 (delivery.redelivered, delivery.ttl, delivery.sync).hash(digest);
             }
             Effect::Result {
