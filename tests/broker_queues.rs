@@ -593,3 +593,18 @@ fn what_was_done_before_a_failure_is_told_first() {
     };
     assert!(commands.contains(CommandId(0)));
 }
+
+#[test]
+fn browser_that_asks_for_exclusive_access_has_none() {
+    let broker = Broker::new();
+    let (one, two) = (broker.session("a"), broker.session("b"));
+    one.declare("q");
+    two.subscribe("q", "before");
+    one.subscribe_with("q", "d", |subscribe| {
+        subscribe.acquire_mode = AcquireMode::NOT_ACQUIRED;
+        subscribe.exclusive = true;
+    });
+    two.subscribe("q", "after");
+    one.assert_untroubled();
+    two.assert_untroubled();
+}
