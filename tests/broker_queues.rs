@@ -608,3 +608,13 @@ fn browser_that_asks_for_exclusive_access_has_none() {
     one.assert_untroubled();
     two.assert_untroubled();
 }
+
+#[test]
+fn exclusive_access_is_granted_while_others_only_browse() {
+    let broker = Broker::new();
+    let (browser, claimer) = (broker.session("a"), broker.session("b"));
+    browser.declare("q");
+    browser.browse("q", "d");
+    claimer.declare_with("q", exclusive);
+    claimer.assert_untroubled();
+}
