@@ -618,3 +618,33 @@ fn exclusive_access_is_granted_while_others_only_browse() {
     claimer.declare_with("q", exclusive);
     claimer.assert_untroubled();
 }
+
+#[test]
+fn session_that_failed_is_told_nothing_more() {
+    let broker = Broker::new();
+    broker.hold_work();
+    let session = broker.session("a");
+    session.declare("q");
+    session.declare("deep");
+    session.publish_many("deep", 0, 1500);
+    session.subscribe("deep", "e");
+    session.flow("e", u32::MAX);
+    while broker.continue_once() {}
+    session.subscribe("q", "d");
+    session.told();
+    // The session cannot give all its messages back in this entry, so it is still there when the
+    // command that ended it is done.
+    broker.in_one_entry(|| {
+        let delete = ferrymq::wire::QueueDelete {
+            queue: "q".into(),
+            ..Default::default()
+        };
+        session.send_with(
+            ferrymq::broker::Request::QueueDelete(Box::new(delete)),
+            true,
+        );
+    });
+    assert_eq!(session.failure().code.0, 408);
+    while broker.continue_once() {}
+    assert_eq!(session.told(), []);
+}
