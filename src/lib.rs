@@ -5,5 +5,6 @@
 #![warn(missing_docs)]
 
 pub mod broker;
+pub mod client;
 pub mod protocol;
 pub mod wire;
