@@ -6,5 +6,6 @@
 
 pub mod broker;
 pub mod client;
+pub mod cluster;
 pub mod protocol;
 pub mod wire;

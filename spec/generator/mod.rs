@@ -3,12 +3,13 @@
 //! Only tests compile this: `tests/spec_staleness.rs` compares what it renders with what is
 //! committed, and with `UPDATE=1` writes it.
 
-mod model;
-mod parse;
+pub mod model;
+mod names;
+pub mod parse;
 mod render;
 mod render_fields;
 mod render_tables;
-mod resolve;
+pub mod resolve;
 
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -4,9 +4,9 @@
 use std::fmt::Write;
 
 use super::model::{Class, Description, Duty, Enum, Item, Kind, Role, Struct, Width};
+use super::names::{camel, constant, enum_name, is_in_header, item_name, struct_name};
 use super::render_fields::{fields_impl, struct_definition};
 use super::render_tables::{catalogue, dispatch};
-use super::resolve::{camel, constant, enum_name, is_in_header, item_name, struct_name};
 
 const MARK: &str = "// Generated from spec/amqp-0-10.spec by spec/generator. Not to be edited:\n\
                     // UPDATE=1 cargo test --test spec_staleness\n\n";

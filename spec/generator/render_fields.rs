@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::model::{Class, Description, Field, Presence};
-use super::resolve::{Resolved, enum_name, resolve, snake, struct_name};
+use super::names::{enum_name, snake, struct_name};
+use super::resolve::{Resolved, resolve};
 
 /// How a field's type looks in Rust and how it is read and written.
 struct Shape {

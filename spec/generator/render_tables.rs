@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::model::{Class, Description, Item, Kind};
-use super::resolve::{constant, item_name};
+use super::names::{constant, item_name};
 
 fn items(description: &Description, kind: Kind) -> Vec<(&Class, &Item)> {
     let all = description

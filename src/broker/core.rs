@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{Hash, Hasher};
 
-use super::command::{Batch, Command, ConnectionRecord, Origin};
+use super::command::{Batch, Command, Origin};
+use super::connections::Connections;
 use super::effect::{Applied, Out, Wants};
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use super::exchanges::{Exchange, standard_exchanges};
@@ -18,25 +19,6 @@ use super::session::{Session, SessionName};
 use super::slab::Slab;
 use super::subscription::Subscription;
 use crate::wire::Text;
-
-/// A connection as all members know it.
-#[derive(Clone, Debug, Hash)]
-pub struct Connection {
-    /// What was told when it opened.
-    pub record: ConnectionRecord,
-    /// The sessions attached to it, by channel.
-    pub channels: BTreeMap<u16, SessionId>,
-    /// How many messages more its member can take; below 0 after one that was larger.
-    pub headroom_messages: i64,
-    /// How many octets more its member can take.
-    pub headroom_bytes: i64,
-}
-record!(Connection {
-    record,
-    channels,
-    headroom_messages,
-    headroom_bytes
-});
 
 /// What was last taken from a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -123,7 +105,7 @@ pub struct Core {
     pub(super) exchange_names: BTreeMap<Text, ExchangeId>,
     pub(super) queues: Slab<Queue>,
     pub(super) queue_names: BTreeMap<Text, QueueId>,
-    pub(super) connections: BTreeMap<ConnectionKey, Connection>,
+    pub(super) connections: Connections,
     pub(super) sessions: Slab<Session>,
     pub(super) session_names: BTreeMap<SessionName, SessionId>,
     pub(super) subscriptions: Slab<Subscription>,
@@ -172,7 +154,7 @@ impl Core {
             exchange_names: BTreeMap::new(),
             queues: Slab::default(),
             queue_names: BTreeMap::new(),
-            connections: BTreeMap::new(),
+            connections: Connections::default(),
             sessions: Slab::default(),
             session_names: BTreeMap::new(),
             subscriptions: Slab::default(),
@@ -373,7 +355,8 @@ impl Core {
         {
             return Some(session);
         }
-        let session = *self.connections.get(&connection)?.channels.get(&channel)?;
+        let id = self.connections.id(connection)?;
+        let session = *self.connections.get(id)?.channels.get(&channel)?;
         self.scratch.last = Some((connection, channel, session));
         Some(session)
     }

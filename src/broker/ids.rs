@@ -34,6 +34,10 @@ pub struct ChannelKey {
     pub channel: u16,
 }
 
+/// The slot of a connection in the core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u32);
+
 /// The slot of a queue in the core. Slots are reused; [`QueueRef`] tells incarnations apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(pub u32);
@@ -77,6 +81,7 @@ impl GroupTime {
 record_newtype!(MemberId(u64));
 record_newtype!(ShardId(u16));
 record_newtype!(ConnectionNumber(u32));
+record_newtype!(ConnectionId(u32));
 record_newtype!(QueueId(u32));
 record_newtype!(ExchangeId(u32));
 record_newtype!(SessionId(u32));

@@ -11,13 +11,14 @@
 //! left goes on in `Continue` entries, which the core asks for through [`Core::wants`].
 //!
 //! What is where: `command` and `effect` are the two sides; `core` holds the state and `apply/`
-//! what each command does to it; `queue`, `subscription`, `session`, `exchange`, `exchanges`,
-//! `message` are the parts; `blocks`, `slab`, `credit`, `selector`, `arguments` are what they are
+//! what each command does to it; `connections`, `session`, `subscription`, `queue`, `exchange`,
+//! `exchanges`, `message` are the parts; `blocks`, `slab`, `credit`, `selector`, `arguments` are what they are
 //! made of; `encoding`, `snapshot`, `digest` are how a core is carried and compared.
 
 pub mod arguments;
 pub mod blocks;
 pub mod command;
+pub mod connections;
 pub mod core;
 pub mod credit;
 pub mod digest;

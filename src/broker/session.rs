@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::blocks::Blocks;
 use super::encoding::record;
-use super::ids::{ChannelKey, ConnectionKey, ExchangeId, QueueId, QueueRef, SubscriptionId};
+use super::ids::{
+    ChannelKey, ConnectionId, ConnectionKey, ExchangeId, QueueId, QueueRef, SubscriptionId,
+};
 use super::limits;
 use super::message::Stored;
 use super::subscription::SubscriptionRef;
@@ -115,6 +117,8 @@ pub struct Session {
     pub name: SessionName,
     /// The connection it is attached to.
     pub connection: ConnectionKey,
+    /// The connection's slot.
+    pub connection_id: ConnectionId,
     /// The channel.
     pub channel: u16,
     /// The client's commands.
@@ -146,6 +150,7 @@ pub struct Session {
 record!(Session {
     name,
     connection,
+    connection_id,
     channel,
     incoming,
     outgoing_next,
@@ -179,10 +184,15 @@ record!(ScopedBinding {
 
 impl Session {
     /// A session that has just been attached.
-    pub fn new(name: SessionName, connection: ConnectionKey, channel: u16) -> Session {
+    pub fn new(
+        name: SessionName,
+        (connection, connection_id): (ConnectionKey, ConnectionId),
+        channel: u16,
+    ) -> Session {
         Session {
             name,
             connection,
+            connection_id,
             channel,
             incoming: Incoming::default(),
             outgoing_next: 0,

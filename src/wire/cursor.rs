@@ -45,6 +45,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Names what is read next, for errors.
+    #[inline]
     pub fn in_field(&mut self, field: &'static str) -> &mut Self {
         self.field = field;
         self
@@ -56,6 +57,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Octets that can still be read.
+    #[inline]
     pub fn remaining(&self) -> usize {
         self.bytes.len() - self.offset
     }
@@ -89,6 +91,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes `bytes` of memory from the budget.
+    #[inline]
     pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), DecodeError> {
         match self.budget.checked_sub(bytes) {
             Some(left) => {
@@ -100,6 +103,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next `count` octets, for a value of type `what`.
+    #[inline]
     pub(crate) fn take(
         &mut self,
         count: usize,
@@ -118,6 +122,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline]
     fn fixed<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], DecodeError> {
         match self
             .bytes
@@ -168,21 +173,25 @@ impl<'a> Cursor<'a> {
     }
 
     /// `uint8`.
+    #[inline]
     pub fn u8(&mut self) -> Result<u8, DecodeError> {
         Ok(self.fixed::<1>("uint8")?[0])
     }
 
     /// `uint16`.
+    #[inline]
     pub fn u16(&mut self) -> Result<u16, DecodeError> {
         Ok(u16::from_be_bytes(self.fixed("uint16")?))
     }
 
     /// `uint32`.
+    #[inline]
     pub fn u32(&mut self) -> Result<u32, DecodeError> {
         Ok(u32::from_be_bytes(self.fixed("uint32")?))
     }
 
     /// `uint64`.
+    #[inline]
     pub fn u64(&mut self) -> Result<u64, DecodeError> {
         Ok(u64::from_be_bytes(self.fixed("uint64")?))
     }
@@ -242,6 +251,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The octets of a value with a count of `width` (1, 2 or 4) octets in front.
+    #[inline]
     pub(crate) fn counted(
         &mut self,
         width: usize,
@@ -255,6 +265,7 @@ impl<'a> Cursor<'a> {
         self.take(length, what)
     }
 
+    #[inline]
     fn text(&mut self, width: usize, what: &'static str) -> Result<Text, DecodeError> {
         let bytes = self.counted(width, what)?;
         let Ok(text) = std::str::from_utf8(bytes) else {
@@ -265,6 +276,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Charges a text of `length` octets: short ones lie in the `Text` itself.
+    #[inline]
     pub(crate) fn charge_text(&mut self, length: usize) -> Result<(), DecodeError> {
         if length > INLINE_TEXT_BYTES {
             self.charge(length)
@@ -303,6 +315,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// `str8`.
+    #[inline]
     pub fn str8(&mut self) -> Result<Text, DecodeError> {
         self.text(1, "str8")
     }

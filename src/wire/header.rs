@@ -59,7 +59,11 @@ pub fn split(bytes: &[u8]) -> Result<HeaderParts, DecodeError> {
             _ => false,
         };
         if repeated {
-            return Err(at(outer.error(Problem::Repeated(code))));
+            return Err(DecodeError {
+                field: "header",
+                offset,
+                problem: Problem::Repeated(code),
+            });
         }
         let item = &bytes[range.clone()];
         match code {

@@ -9,6 +9,7 @@
 
 mod array;
 mod byte_ranges;
+mod command_head;
 mod command_id;
 mod cursor;
 mod decode_error;
@@ -30,6 +31,7 @@ mod value_code;
 
 pub use array::Array;
 pub use byte_ranges::ByteRanges;
+pub use command_head::CommandHead;
 pub use command_id::CommandId;
 pub use cursor::Cursor;
 pub use decode_error::{DecodeError, Problem};

@@ -11,9 +11,9 @@ use nom::Parser;
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while1};
 use nom::character::complete::{char, digit1};
-use nom::combinator::{eof, map_res, not, opt, peek, recognize, verify};
+use nom::combinator::{cut, eof, map_res, not, opt, peek, verify};
 use nom::multi::separated_list1;
-use nom::sequence::{delimited, preceded, terminated};
+use nom::sequence::{preceded, terminated};
 
 use super::Text;
 use super::limits::{URL_ADDRESSES_MAX, URL_BYTES_MAX};
@@ -48,12 +48,21 @@ pub struct Address {
 }
 
 /// The user of a URL.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct User {
     /// Name.
     pub name: Text,
     /// Password, if the URL has one.
     pub password: Option<Text>,
+}
+
+impl fmt::Debug for User {
+    /// Without the password, which must not get into logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("User")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A text that is no broker URL.
@@ -158,8 +167,9 @@ fn protocol(input: &str) -> Parsed<'_, &str> {
 }
 
 fn bracketed(input: &str) -> Parsed<'_, &str> {
-    let inside = take_while1(|c: char| c.is_ascii_hexdigit() || matches!(c, ':' | '.' | '%'));
-    delimited(char('['), recognize(inside), char(']')).parse(input)
+    // An address may name its zone, as in `fe80::1%eth0`.
+    let inside = take_while1(|c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '.' | '%'));
+    preceded(char('['), cut(terminated(inside, char(']')))).parse(input)
 }
 
 fn name(input: &str) -> Parsed<'_, &str> {
@@ -171,6 +181,7 @@ fn port(input: &str) -> Parsed<'_, u16> {
     map_res(digit1, str::parse).parse(input)
 }
 
+/// The whole URL, the password too.
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("amqp:")?;

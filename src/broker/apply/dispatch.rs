@@ -4,6 +4,7 @@
 //! for it and goes to the back. One that lacks credit leaves the ring until it has some; one that
 //! lacks its connection's headroom waits in its session until the socket has drained.
 
+use crate::broker::connections::Connection;
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::{Delivery, Effect, Out};
 use crate::broker::ids::{ConnectionKey, GroupTime, QueueId, SessionId, SubscriptionId};
@@ -105,8 +106,8 @@ impl Core {
         let session = self.session(session_id);
         let has_headroom = self
             .connections
-            .get(&session.connection)
-            .is_some_and(|c| c.headroom_messages > 0 && c.headroom_bytes > 0);
+            .get(session.connection_id)
+            .is_some_and(Connection::has_headroom);
         if !has_headroom || session.is_choked() {
             self.session_mut(session_id).starved.push(id);
             if let Some(subscription) = self.subscriptions.get_mut(id.0) {
@@ -226,9 +227,8 @@ impl Core {
         let sync = every > 0 && subscription.delivered.is_multiple_of(every);
         let (channel, key) = (session.channel, session.connection);
         let (id, subscription) = (session.take_outgoing(), subscription.tag.clone());
-        if let Some(connection) = self.connections.get_mut(&key) {
-            connection.headroom_messages -= 1;
-            connection.headroom_bytes -= i64::try_from(bytes).unwrap_or(i64::MAX);
+        if let Some(connection) = self.connections.get_mut(session.connection_id) {
+            connection.spend(bytes);
         }
         let delivery = Delivery {
             channel,
@@ -290,22 +290,11 @@ impl Core {
         bytes: u64,
         out: &mut Out,
     ) {
-        let Some(connection) = self.connections.get_mut(&key) else {
+        let found = self.connections.id(key);
+        let Some(connection) = found.and_then(|id| self.connections.get_mut(id)) else {
             return;
         };
-        let (limit_messages, limit_bytes) = (
-            i64::from(connection.record.headroom_messages),
-            i64::try_from(connection.record.headroom_bytes).unwrap_or(i64::MAX),
-        );
-        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        let more_messages = connection
-            .headroom_messages
-            .saturating_add(i64::from(messages));
-        connection.headroom_messages = more_messages.min(limit_messages);
-        connection.headroom_bytes = connection
-            .headroom_bytes
-            .saturating_add(bytes)
-            .min(limit_bytes);
+        connection.refill(messages, bytes);
         for session in connection.channels.values().copied().collect::<Vec<_>>() {
             if !self.session(session).starved.is_empty() {
                 self.wake_starved(session, out);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::refuse;
 use crate::broker::command::{ConnectionRecord, Refusal, Request};
-use crate::broker::core::{Connection, Core, Work};
+use crate::broker::core::{Core, Work};
 use crate::broker::effect::{Effect, Out};
-use crate::broker::ids::{ConnectionKey, ConnectionNumber, MemberId, SessionId};
+use crate::broker::ids::{ConnectionKey, MemberId, SessionId};
 use crate::broker::limits;
 use crate::broker::session::{Session, SessionName};
 use crate::wire::{CommandId, DetachCode, ErrorCode, SequenceSet};
@@ -17,33 +17,23 @@ impl Core {
         key: ConnectionKey,
         record: ConnectionRecord,
     ) {
-        let connection = Connection {
-            headroom_messages: i64::from(record.headroom_messages),
-            headroom_bytes: i64::try_from(record.headroom_bytes).unwrap_or(i64::MAX),
-            record,
-            channels: Default::default(),
-        };
-        self.connections.entry(key).or_insert(connection);
+        self.connections.insert(key, record);
     }
 
     pub(in crate::broker) fn connection_end(&mut self, key: ConnectionKey, out: &mut Out) {
-        let Some(connection) = self.connections.get(&key) else {
+        let found = self.connections.id(key);
+        let Some(connection) = found.and_then(|id| self.connections.get(id)) else {
             return;
         };
         for session in connection.channels.values().copied().collect::<Vec<_>>() {
             self.end_session(session, false, out);
         }
-        self.connections.remove(&key);
+        self.connections.remove(key);
     }
 
     /// Ends all connections of a member.
     pub(in crate::broker) fn end_member(&mut self, member: MemberId, out: &mut Out) {
-        let bound = |number| ConnectionKey {
-            member,
-            number: ConnectionNumber(number),
-        };
-        let keys = self.connections.range(bound(0)..=bound(u32::MAX));
-        for key in keys.map(|(key, _)| *key).collect::<Vec<_>>() {
+        for key in self.connections.of_member(member) {
             self.connection_end(key, out);
         }
     }
@@ -59,7 +49,10 @@ impl Core {
         force: bool,
         out: &mut Out,
     ) {
-        let Some(connection) = self.connections.get(&key) else {
+        let Some(connection_id) = self.connections.id(key) else {
+            return;
+        };
+        let Some(connection) = self.connections.get(connection_id) else {
             return;
         };
         let name = SessionName {
@@ -92,12 +85,10 @@ impl Core {
             channel,
             name: name.name.clone(),
         };
-        let id = SessionId(
-            self.sessions
-                .insert(Session::new(name.clone(), key, channel)),
-        );
+        let session = Session::new(name.clone(), (key, connection_id), channel);
+        let id = SessionId(self.sessions.insert(session));
         self.session_names.insert(name, id);
-        if let Some(connection) = self.connections.get_mut(&key) {
+        if let Some(connection) = self.connections.get_mut(connection_id) {
             connection.channels.insert(channel, id);
         }
         out.effects.push((key, attached));
@@ -186,8 +177,9 @@ impl Core {
 
     /// A command is done. Completions go out when the client asks, or when it has not said for long
     /// that it knows of them.
+    /// A session that the command itself has ended is told nothing more.
     fn complete(&mut self, id: SessionId, command: CommandId, told: bool) {
-        let Some(session) = self.sessions.get_mut(id.0) else {
+        let Some(session) = self.sessions.get_mut(id.0).filter(|s| !s.is_ending) else {
             return;
         };
         let incoming = &mut session.incoming;
@@ -353,9 +345,10 @@ impl Core {
         session.is_ending = true;
         session.detached_reply = reply;
         session.transaction = None;
-        let (key, channel, name) = (session.connection, session.channel, session.name.clone());
+        let (channel, name) = (session.channel, session.name.clone());
+        let connection_id = session.connection_id;
         let subscriptions = std::mem::take(&mut session.subscriptions);
-        if let Some(connection) = self.connections.get_mut(&key) {
+        if let Some(connection) = self.connections.get_mut(connection_id) {
             connection.channels.remove(&channel);
         }
         self.session_names.remove(&name);

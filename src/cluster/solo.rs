@@ -1,0 +1,243 @@
+//! The group of one: order of arrival, applied in place, nothing encoded.
+//!
+//! One lock holds the core and the outboxes together, so that a batch costs one locking and its
+//! effects stand in their outboxes when `propose` returns. Buffers are swapped, not allocated.
+
+use std::task::Waker;
+
+use parking_lot::Mutex;
+
+use super::clock::GroupClock;
+use super::outbox::{Outboxes, Woken};
+use super::{Group, Millis, Outstanding, limits};
+use crate::broker::ids::{ConnectionNumber, GroupTime, MemberId, ShardId};
+use crate::broker::{Applied, Batch, Command, Core, Effect, Options, Origin, Out};
+
+/// A broker that stands alone.
+#[derive(Debug)]
+pub struct Solo {
+    member: MemberId,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    core: Core,
+    clock: GroupClock,
+    epoch: u64,
+    seq: u64,
+    outboxes: Outboxes,
+    out: Out,
+    commands: Vec<Command>,
+    /// Who calls `tick`, while it sleeps: it is woken once.
+    sequencer: Option<Waker>,
+    is_sequencer_awake: bool,
+    /// Until when it sleeps.
+    sleeps_until: GroupTime,
+}
+
+impl Solo {
+    /// The group of a new broker. `now` is when group time begins.
+    pub fn new(member: MemberId, options: Options, now: Millis) -> Solo {
+        let core = Core::new(ShardId::default(), Options::default());
+        Solo::continued(member, 1, core, options, now)
+    }
+
+    /// The group of a broker that goes on with `core`. `epoch` is higher than any the member has
+    /// had before. The options are set by a command, the first of the group.
+    pub fn continued(
+        member: MemberId,
+        epoch: u64,
+        core: Core,
+        options: Options,
+        now: Millis,
+    ) -> Solo {
+        let mut state = State {
+            clock: GroupClock::continued(core.time(), now),
+            core,
+            epoch,
+            seq: 0,
+            outboxes: Outboxes::default(),
+            out: Out::default(),
+            commands: Vec::new(),
+            sequencer: None,
+            is_sequencer_awake: false,
+            sleeps_until: GroupTime(0),
+        };
+        let mut commands = vec![Command::Configure(Box::new(options))];
+        state.apply(now, Origin::Sequencer, &mut commands);
+        state.out.effects.clear();
+        Solo {
+            member,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// Looks into the core, with the lock held: only for what is short.
+    pub fn read<R>(&self, look: impl FnOnce(&Core) -> R) -> R {
+        look(&self.state.lock().core)
+    }
+
+    /// Does as if the process had ended and started anew with the same core: all connections are
+    /// gone and those of the former epoch can propose nothing more.
+    pub fn restart(&self, now: Millis) {
+        let mut woken = Woken::default();
+        let mut state = self.state.lock();
+        state.outboxes.wake_all(&mut woken);
+        state.outboxes.close_all();
+        let down = Command::MemberDown {
+            member: self.member,
+            epoch: state.epoch,
+        };
+        (state.epoch, state.seq) = (state.epoch + 1, 0);
+        state.settle(
+            now,
+            self.member,
+            Origin::Sequencer,
+            &mut vec![down],
+            &mut woken,
+        );
+        drop(state);
+        woken.wake();
+    }
+
+    /// Applies what a connection proposes; of one that has no outbox, nothing.
+    fn propose_as_member(
+        &self,
+        now: Millis,
+        connection: ConnectionNumber,
+        commands: &mut Vec<Command>,
+        prepare: impl FnOnce(&mut State),
+    ) {
+        let mut woken = Woken::default();
+        let mut state = self.state.lock();
+        if !state.outboxes.is_open(connection) {
+            commands.clear();
+            return;
+        }
+        prepare(&mut state);
+        state.seq += 1;
+        let origin = Origin::Member {
+            id: self.member,
+            epoch: state.epoch,
+            seq: state.seq,
+        };
+        state.settle(now, self.member, origin, commands, &mut woken);
+        drop(state);
+        woken.wake();
+    }
+}
+
+impl State {
+    /// Gives commands the next place in the order and applies them.
+    fn apply(&mut self, now: Millis, origin: Origin, commands: &mut Vec<Command>) {
+        let mut batch = Batch {
+            shard: ShardId::default(),
+            index: self.core.index() + 1,
+            time: self.clock.time(now),
+            origin,
+            commands: std::mem::take(commands),
+        };
+        let applied = self.core.apply(&mut batch, &mut self.out);
+        assert_eq!(
+            applied,
+            Applied::Done,
+            "nothing is lost or doubled in place"
+        );
+        *commands = batch.commands;
+    }
+
+    /// Applies, puts the effects into the outboxes, and finds out whom to wake.
+    fn settle(
+        &mut self,
+        now: Millis,
+        member: MemberId,
+        origin: Origin,
+        commands: &mut Vec<Command>,
+        woken: &mut Woken,
+    ) {
+        self.apply(now, origin, commands);
+        self.outboxes.distribute(member, &mut self.out, woken);
+        let wants = self.core.wants();
+        let is_early = wants.work || wants.deadline < self.sleeps_until;
+        if is_early
+            && !self.is_sequencer_awake
+            && let Some(sequencer) = &self.sequencer
+        {
+            self.is_sequencer_awake = true;
+            woken.push(sequencer.clone());
+        }
+    }
+
+    /// Applies one entry of the sequencer, if one is due. Gives when the next is.
+    fn step(&mut self, now: Millis, member: MemberId, woken: &mut Woken) -> Option<Millis> {
+        self.is_sequencer_awake = true;
+        let wants = self.core.wants();
+        let due = match (wants.work, wants.deadline <= self.clock.time(now)) {
+            (_, true) => Some(Command::Tick),
+            (true, false) => Some(Command::Continue),
+            (false, false) => None,
+        };
+        if let Some(command) = due {
+            let mut commands = std::mem::take(&mut self.commands);
+            commands.push(command);
+            self.settle(now, member, Origin::Sequencer, &mut commands, woken);
+            self.commands = commands;
+        }
+        let wants = self.core.wants();
+        if wants.work || wants.deadline <= self.clock.time(now) {
+            return Some(now);
+        }
+        self.is_sequencer_awake = false;
+        self.sleeps_until = wants.deadline;
+        self.clock.when(wants.deadline)
+    }
+}
+
+impl Group for Solo {
+    fn member(&self) -> MemberId {
+        self.member
+    }
+
+    fn open(&self, waker: Waker) -> ConnectionNumber {
+        self.state.lock().outboxes.open(waker)
+    }
+
+    fn propose(&self, now: Millis, connection: ConnectionNumber, commands: &mut Vec<Command>) {
+        if !commands.is_empty() {
+            self.propose_as_member(now, connection, commands, |_| {});
+        }
+    }
+
+    fn take(&self, connection: ConnectionNumber, effects: &mut Vec<Effect>) -> Outstanding {
+        self.state.lock().outboxes.take(connection, effects)
+    }
+
+    fn close(&self, now: Millis, connection: ConnectionNumber) {
+        let mut end = vec![Command::ConnectionEnd { connection }];
+        self.propose_as_member(now, connection, &mut end, |state| {
+            state.outboxes.close(connection);
+        });
+    }
+
+    fn tick(&self, now: Millis) -> Option<Millis> {
+        let mut next = None;
+        for _ in 0..limits::CONTINUES_PER_TICK_MAX {
+            let mut woken = Woken::default();
+            next = self.state.lock().step(now, self.member, &mut woken);
+            woken.wake();
+            if next.is_none_or(|next| next > now) {
+                break;
+            }
+        }
+        next
+    }
+
+    fn set_sequencer_waker(&self, waker: Waker) {
+        self.state.lock().sequencer = Some(waker);
+    }
+
+    fn finish(&self, _: Millis) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,216 @@
+//! Seeded fuzzers of the wire room, and a short run of each.
+//!
+//! `FUZZ_ROUNDS=100000 cargo test --test wire_fuzz` runs longer; a failure prints the seed, and
+//! `FUZZ_SEED=n FUZZ_ROUNDS=1` runs that one again.
+
+mod wire_support;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ferrymq::wire::frame::FrameHeader;
+use ferrymq::wire::url::Url;
+use ferrymq::wire::{Command, Control, Cursor, Value, header};
+use wire_support::description;
+use wire_support::generator::model::{Description, Kind};
+use wire_support::random_bytes::RandomBytes;
+use wire_support::seeded::Seeded;
+
+/// A fuzzer does its part with the numbers of one seed and panics on what must not be.
+type Fuzzer = fn(&Description, Seeded);
+
+const FUZZERS: &[(&str, Fuzzer)] = &[
+    ("control", control),
+    ("command", command),
+    ("value", value),
+    ("header_segment", header_segment),
+    ("frame_header", frame_header),
+    ("url", url),
+    ("canary", canary),
+];
+
+const ROUNDS: u64 = 1500;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// Runs a fuzzer over a stretch of seeds; the first seed that fails, with its message.
+fn run(name: &str, rounds: u64) -> Result<(), String> {
+    let description = description();
+    let fuzzer = FUZZERS.iter().find(|fuzzer| fuzzer.0 == name).unwrap().1;
+    let first = number("FUZZ_SEED").unwrap_or(0);
+    for seed in first..first + rounds {
+        let round = || fuzzer(&description, Seeded::new(seed));
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(round)) {
+            let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+            return Err(format!("{name}, seed {seed}: {text}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn smoke() {
+    let rounds = number("FUZZ_ROUNDS").unwrap_or(ROUNDS);
+    for (name, _) in FUZZERS.iter().filter(|fuzzer| fuzzer.0 != "canary") {
+        run(name, rounds).unwrap();
+    }
+}
+
+#[test]
+fn the_canary_dies() {
+    assert!(run("canary", 500).unwrap_err().starts_with("canary, seed "));
+}
+
+/// Holds a rule that does not hold: a damaged control is never read.
+fn canary(description: &Description, mut seeded: Seeded) {
+    let bytes = item_bytes(description, &mut seeded, Kind::Control);
+    assert!(
+        Control::decode(&mut Cursor::new(&bytes)).is_err(),
+        "read {bytes:?}"
+    );
+}
+
+/// A control or command of any kind, damaged three times in four.
+fn item_bytes(description: &Description, seeded: &mut Seeded, kind: Kind) -> Vec<u8> {
+    let all = description.classes.iter();
+    let all = all.flat_map(|class| class.items.iter().map(move |item| (class, item)));
+    let items: Vec<_> = all.filter(|(_, item)| item.kind == kind).collect();
+    let &(class, item) = seeded.pick(&items);
+    let source = Seeded::new(seeded.u64());
+    let mut random = RandomBytes {
+        description,
+        seeded: source,
+        with_gaps: true,
+    };
+    let sync = (kind == Kind::Command).then_some(true);
+    let mut bytes = random.item(class, item, sync);
+    if !seeded.once_in(4) {
+        seeded.damage(&mut bytes);
+    }
+    bytes
+}
+
+fn control(description: &Description, mut seeded: Seeded) {
+    let bytes = item_bytes(description, &mut seeded, Kind::Control);
+    let mut cursor = Cursor::new(&bytes);
+    let Ok(read) = Control::decode(&mut cursor) else {
+        return;
+    };
+    assert!(cursor.is_at_end());
+    let mut once = Vec::new();
+    read.encode(&mut once);
+    let again = Control::decode(&mut Cursor::new(&once)).unwrap();
+    assert_eq!(format!("{again:?}"), format!("{read:?}"));
+    let mut twice = Vec::new();
+    again.encode(&mut twice);
+    assert_eq!(twice, once);
+}
+
+fn command(description: &Description, mut seeded: Seeded) {
+    let bytes = item_bytes(description, &mut seeded, Kind::Command);
+    let mut cursor = Cursor::new(&bytes);
+    let Ok((head, read)) = Command::decode(&mut cursor) else {
+        return;
+    };
+    assert!(cursor.is_at_end());
+    let mut once = Vec::new();
+    read.encode(head.sync, &mut once);
+    let (head_again, again) = Command::decode(&mut Cursor::new(&once)).unwrap();
+    assert_eq!(
+        format!("{again:?}{head_again:?}"),
+        format!("{read:?}{head:?}")
+    );
+    let mut twice = Vec::new();
+    again.encode(head.sync, &mut twice);
+    assert_eq!(twice, once);
+}
+
+/// Any octets at all, and values of the types that nest.
+fn value(_: &Description, mut seeded: Seeded) {
+    let mut bytes = match seeded.below(3) {
+        0 => seeded.bytes(64),
+        1 => b"\xa8\0\0\0\x14\0\0\0\x02\x01a\xa9\0\0\0\x05\0\0\0\x01\xf0\x01b\x02\x07".to_vec(),
+        _ => b"\xaa\0\0\0\x0d\x95\0\0\0\x02\0\x02ab\0\x02cd".to_vec(),
+    };
+    seeded.damage(&mut bytes);
+    let mut cursor = Cursor::new(&bytes);
+    let Ok(read) = Value::decode(&mut cursor) else {
+        return;
+    };
+    let mut once = Vec::new();
+    read.encode(&mut once);
+    let again = Value::decode(&mut Cursor::new(&once)).unwrap();
+    assert_eq!(format!("{again:?}"), format!("{read:?}"));
+    let mut twice = Vec::new();
+    again.encode(&mut twice);
+    assert_eq!(twice, once);
+}
+
+/// What was split once can be read and put together for ever.
+fn header_segment(description: &Description, mut seeded: Seeded) {
+    let class = description
+        .classes
+        .iter()
+        .find(|class| class.name == "message")
+        .unwrap();
+    let structs: Vec<_> = class
+        .structs
+        .iter()
+        .filter(|item| item.code.is_some())
+        .collect();
+    let source = Seeded::new(seeded.u64());
+    let mut random = RandomBytes {
+        description,
+        seeded: source,
+        with_gaps: true,
+    };
+    let mut bytes = Vec::new();
+    for _ in 0..seeded.below(4) {
+        let item = *seeded.pick(&structs);
+        bytes.extend(random.structure(class, item));
+    }
+    if seeded.once_in(2) {
+        seeded.damage(&mut bytes);
+    }
+    let Ok(parts) = header::split(&bytes) else {
+        return;
+    };
+    if let Some(range) = parts.message_properties.clone() {
+        let properties = header::message_properties(&parts.rest[range.clone()]).unwrap();
+        let headers = header::application_headers(&parts.rest[range]).unwrap();
+        assert_eq!(
+            format!("{headers:?}"),
+            format!("{:?}", properties.application_headers)
+        );
+    }
+    let mut out = Vec::new();
+    header::encode(&parts.delivery, &parts.rest, &mut out);
+    let again = header::split(&out).unwrap();
+    assert_eq!(
+        format!("{:?}", again.delivery),
+        format!("{:?}", parts.delivery)
+    );
+    assert_eq!(again.rest, parts.rest);
+}
+
+fn frame_header(_: &Description, mut seeded: Seeded) {
+    let mut bytes = [0; 12];
+    bytes[..8].fill_with(|| if seeded.once_in(2) { seeded.octet() } else { 0 });
+    bytes[0] &= 0x3f;
+    if let Ok(header) = FrameHeader::decode(&bytes) {
+        assert_eq!(header.encode(), bytes);
+    }
+}
+
+fn url(_: &Description, mut seeded: Seeded) {
+    let words = [
+        "amqp:", "tcp:", "ssl", "host", "a.b-c", "[", "]", "::1", ":", ",", "/", "@", "56", "9",
+    ];
+    let text: String = (0..seeded.below(12))
+        .map(|_| *seeded.pick(&words))
+        .collect();
+    let Ok(url) = Url::parse(&text) else { return };
+    assert!(!url.addresses.is_empty());
+    assert_eq!(Url::parse(&url.to_string()).as_ref(), Ok(&url), "{text}");
+}
