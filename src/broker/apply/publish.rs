@@ -97,7 +97,7 @@ impl Core {
     }
 
     fn route_at(&mut self, id: ExchangeId, message: &Message, matched: &mut Vec<QueueId>) {
-        let key = message.routing_key();
+        let key = message.routing_key.as_str();
         let by_name = self.queue_names.get(key).copied();
         let exchange = self.exchange_mut(id);
         if exchange.is_default() {
@@ -116,7 +116,7 @@ impl Core {
     /// When a message that comes in now runs out.
     fn expiry(&self, message: &Message) -> GroupTime {
         message
-            .ttl()
+            .ttl
             .map_or(GroupTime::NEVER, |ttl| self.time.plus(ttl))
     }
 
