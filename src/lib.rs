@@ -5,6 +5,7 @@
 #![warn(missing_docs)]
 
 pub mod broker;
+pub mod client;
 pub mod cluster;
 pub mod protocol;
 pub mod wire;

@@ -72,22 +72,20 @@ impl Message {
             rest,
             message_properties,
         } = header.unwrap_or_default();
-        let mut delivery = delivery.unwrap_or_default();
-        delivery.exchange = Some(exchange.into());
         let body_bytes: usize = body
             .iter()
             .flat_map(|parts| parts.iter())
             .map(Bytes::len)
             .sum();
         let mut content = Vec::with_capacity(DELIVERY_BYTES_TYPICAL + rest.len() + body_bytes);
-        let mut rest_at = 0;
-        if has_header {
-            wire::header::encode(&Some(delivery), &[], &mut content);
-            rest_at = content.len();
-            content.extend_from_slice(&rest);
-        } else {
-            delivery = DeliveryProperties::default();
+        let mut delivery = has_header.then(|| delivery.unwrap_or_default());
+        if let Some(delivery) = &mut delivery {
+            delivery.exchange = Some(exchange.into());
         }
+        wire::header::encode(&delivery, &[], &mut content);
+        let rest_at = content.len();
+        content.extend_from_slice(&rest);
+        let delivery = delivery.unwrap_or_default();
         let header_bytes = content.len();
         let mut crc = crc32fast::Hasher::new();
         for part in body.iter().flat_map(|parts| parts.iter()) {

@@ -16,7 +16,8 @@ use crate::wire::{
 
 impl Core {
     /// `queue.declare`. As in qpidd an existing queue is not compared with what is asked, but for
-    /// exclusive access, which is granted when nobody has it and nobody is subscribed.
+    /// exclusive access, which is granted when nobody has it and nobody consumes; browsers do not
+    /// count.
     pub(super) fn queue_declare(
         &mut self,
         id: SessionId,
@@ -72,14 +73,15 @@ impl Core {
 
     /// Exclusive access for a session. A passive declaration only asks whether it has it.
     fn claim(&mut self, id: SessionId, queue_id: QueueId, is_passive: bool) -> Result<(), Refusal> {
-        let queue = self.queue_mut(queue_id);
+        let queue = self.queue(queue_id);
         if queue.owner == Some(id) {
             return Ok(());
         }
-        if is_passive || queue.owner.is_some() || !queue.subscriptions.is_empty() {
+        if is_passive || queue.owner.is_some() || self.has_consumers(queue) {
             let text = format_args!("Cannot grant exclusive access to queue {}", queue.name);
             return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
         }
+        let queue = self.queue_mut(queue_id);
         queue.owner = Some(id);
         queue.was_used = true;
         self.session_mut(id).owned.insert(queue_id);
