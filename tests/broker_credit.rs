@@ -19,8 +19,7 @@ fn subscribed(messages: u32) -> Session {
 }
 
 fn size(queue: &str, body: &str) -> u32 {
-    let mut message = broker::message(queue, body);
-    message.set_exchange("");
+    let message = broker::message(queue, body).published("");
     u32::try_from(message.size()).expect("a small message")
 }
 
@@ -383,4 +382,34 @@ fn sync_frequency_asks_for_a_sync_with_every_so_many() {
         .map(|arrived| arrived.sync)
         .collect();
     assert_eq!(syncs, [false, false, true, false, false, true, false]);
+}
+
+#[test]
+fn each_flow_mode_has_its_own_credit() {
+    let session = subscribed(5);
+    session.grant("d", MESSAGE, 2);
+    session.set_mode("d", FlowMode::CREDIT);
+    session.grant("d", BYTE, u32::MAX);
+    session.assert_untroubled();
+    session.grant("d", MESSAGE, 1);
+    assert_eq!(session.received(), ["0"]);
+    session.set_mode("d", FlowMode::WINDOW);
+    session.grant("d", BYTE, u32::MAX);
+    assert_eq!(session.received(), ["1", "2"]);
+}
+
+#[test]
+fn window_does_not_grow_by_what_is_completed_after_it_was_opened_anew() {
+    let session = subscribed(100);
+    for round in 0..5 {
+        session.flow("d", 10);
+        let first = round * 10;
+        if round > 0 {
+            // What is not completed still takes room in the window.
+            session.assert_untroubled();
+            session.complete(range(first - 10, first - 1));
+        }
+        assert_eq!(session.received().len(), 10);
+        session.flush("d");
+    }
 }

@@ -205,8 +205,8 @@ impl Core {
         } else {
             subscription.cursor = position + 1;
         }
-        let awaits_completion = subscription.credit.returns() || !subscription.is_acquiring;
-        subscription.credit.spend(bytes);
+        let room = subscription.credit.spend(bytes);
+        let awaits_completion = room.is_some() || !subscription.is_acquiring;
         subscription.delivered += 1;
         let count = session.outgoing_next;
         if is_acquired || awaits_completion {
@@ -214,8 +214,7 @@ impl Core {
                 queue: queue.reference,
                 position,
                 subscription: subscription.reference,
-                bytes,
-                era: subscription.credit.era,
+                room,
                 is_acquired,
                 is_in_transaction: false,
                 is_implicit: !subscription.is_explicit,

@@ -246,7 +246,7 @@ impl Core {
         let subscription = self.subscription_named(id, destination)?;
         self.wake_and_dispatch(subscription, out);
         if self.subscriptions.get(subscription.0).is_some() {
-            self.credit_of(subscription).exhaust();
+            self.credit_of(subscription).stop();
         }
         Ok(())
     }
@@ -518,9 +518,7 @@ impl Core {
             if let Some(subscription) =
                 subscription.filter(|found| found.reference == completed.subscription)
             {
-                subscription
-                    .credit
-                    .give_back(completed.bytes, completed.era);
+                subscription.credit.give_back(completed.room);
                 queues.insert(subscription.queue);
                 core.wake(completed.subscription.id);
             }
