@@ -4,7 +4,10 @@
 //! `tests/tidy.rs` holds it.
 #![warn(missing_docs)]
 
+pub mod adapter;
 pub mod broker;
 pub mod cluster;
 pub mod protocol;
+pub mod security;
+pub mod server;
 pub mod wire;
