@@ -6,6 +6,7 @@
 
 pub mod adapter;
 pub mod broker;
+pub mod client;
 pub mod cluster;
 pub mod protocol;
 pub mod security;

@@ -8,6 +8,21 @@ pub const MAX_COUNT: &str = "qpid.max_count";
 /// Octets at most; 0 is no limit.
 pub const MAX_SIZE: &str = "qpid.max_size";
 
+/// Keep out what the queue's own connection publishes. No prefix, as Qpid has it.
+pub const NO_LOCAL: &str = "no-local";
+
+/// Whether a flag is set: a truth value, a number that is not 0, or text other than `false` and `0`.
+pub fn flag(arguments: &Map, name: &str) -> bool {
+    match arguments.get(name) {
+        None => false,
+        Some(value) => match (value.as_bool(), value.as_str()) {
+            (Some(truth), _) => truth,
+            (None, Some(text)) => !matches!(text, "" | "0") && !text.eq_ignore_ascii_case("false"),
+            (None, None) => value.as_i64().is_none_or(|number| number != 0),
+        },
+    }
+}
+
 /// A whole number that is not negative. As in qpidd any integer type will do and so will text of
 /// digits; anything else is refused.
 pub fn number(arguments: &Map, name: &str) -> Result<Option<u64>, String> {

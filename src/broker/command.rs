@@ -199,7 +199,7 @@ pub enum Request {
         destination: Text,
         /// Whether the client wants `message.accept` for it.
         accept_mode: AcceptMode,
-        /// The message, with `exchange` set in its delivery properties.
+        /// The message, made for this destination.
         message: Arc<Message>,
     },
     /// `message.accept`.

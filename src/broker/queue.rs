@@ -103,6 +103,9 @@ pub struct Queue {
     pub alternate: Option<ExchangeId>,
     /// As declared; unknown ones are kept and returned.
     pub arguments: Map,
+    /// `no-local`: what the connection of its owner or of its exclusive subscription publishes does
+    /// not enter it.
+    pub is_no_local: bool,
     /// How much it holds.
     pub limit: DepthLimit,
     /// The messages.
@@ -142,6 +145,7 @@ record!(Queue {
     owner,
     alternate,
     arguments,
+    is_no_local,
     limit,
     entries,
     available,
@@ -170,6 +174,7 @@ impl Queue {
             owner: None,
             alternate: None,
             arguments: Map::new(),
+            is_no_local: false,
             limit: DepthLimit::default(),
             entries: Blocks::starting_at(1),
             available: 0,

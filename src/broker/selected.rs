@@ -6,24 +6,30 @@ use std::fmt::Write;
 use super::message::Message;
 use super::queue::Entry;
 use super::selector::{Environment, Scalar, identifier};
-use crate::wire::{DeliveryMode, MessageProperties, ReplyTo, Value};
+use crate::wire::{DeliveryProperties, MessageProperties, ReplyTo, Value};
 
 /// A message in a queue, whose header is decoded when something in it is first asked for.
 pub struct Selected<'a> {
     message: &'a Message,
     redelivered: bool,
+    delivery: OnceCell<DeliveryProperties>,
     properties: OnceCell<MessageProperties>,
 }
 
 impl<'a> Selected<'a> {
     /// The message of an entry.
     pub fn of(entry: &'a Entry) -> Selected<'a> {
-        let message = &entry.stored.message;
         Selected {
-            message,
+            message: &entry.stored.message,
             redelivered: entry.redelivered,
+            delivery: OnceCell::new(),
             properties: OnceCell::new(),
         }
+    }
+
+    fn delivery(&self) -> &DeliveryProperties {
+        let decode = || self.message.delivery_properties().unwrap_or_default();
+        self.delivery.get_or_init(decode)
     }
 
     fn properties(&self) -> &MessageProperties {
@@ -36,37 +42,26 @@ impl<'a> Selected<'a> {
     }
 
     fn exchange(&self) -> &str {
-        self.message
-            .delivery
-            .as_ref()
-            .and_then(|d| d.exchange.as_deref())
-            .unwrap_or("")
+        self.delivery().exchange.as_deref().unwrap_or("")
     }
 
     fn property(&self, name: &str) -> Scalar<'_> {
-        let delivery = self.message.delivery.as_ref();
         match name {
-            identifier::DELIVERY_MODE => {
-                let mode = delivery.map(|d| d.delivery_mode).unwrap_or_default();
-                let is_persistent = mode == DeliveryMode::PERSISTENT;
-                if is_persistent {
-                    "PERSISTENT"
-                } else {
-                    "NON_PERSISTENT"
-                }
-                .into()
-            }
-            identifier::PRIORITY => Scalar::Exact(delivery.map_or(0, |d| i64::from(d.priority.0))),
+            identifier::DELIVERY_MODE => match self.message.is_persistent {
+                true => "PERSISTENT".into(),
+                false => "NON_PERSISTENT".into(),
+            },
+            identifier::PRIORITY => Scalar::Exact(i64::from(self.message.priority)),
             identifier::REDELIVERED => Scalar::Bool(self.redelivered),
             identifier::SUBJECT => match self.exchange() {
                 "" => self
                     .header("qpid.subject")
                     .and_then(Value::as_str)
                     .map_or(Scalar::Unknown, unless_empty),
-                _ => unless_empty(self.message.routing_key()),
+                _ => unless_empty(&self.message.routing_key),
             },
             identifier::TO => match self.exchange() {
-                "" => unless_empty(self.message.routing_key()),
+                "" => unless_empty(&self.message.routing_key),
                 exchange => unless_empty(exchange),
             },
             identifier::REPLY_TO => self
@@ -80,11 +75,11 @@ impl<'a> Selected<'a> {
             }
             identifier::MESSAGE_ID => self.properties().message_id.as_ref().map(uuid_text).into(),
             // Stamps of arrival are not put on messages, so no message has one that is known.
-            identifier::CREATION_TIME => match delivery.and_then(|d| d.timestamp) {
+            identifier::CREATION_TIME => match self.delivery().timestamp {
                 Some(seconds) => Scalar::Exact(seconds.saturating_mul(1000)),
                 None => Scalar::Unknown,
             },
-            identifier::ABSOLUTE_EXPIRY_TIME => match delivery.and_then(|d| d.expiration) {
+            identifier::ABSOLUTE_EXPIRY_TIME => match self.delivery().expiration {
                 Some(seconds) => Scalar::Exact(seconds.saturating_mul(1000)),
                 None => Scalar::Exact(0),
             },

@@ -12,3 +12,25 @@ pub const CONTINUES_PER_TICK_MAX: usize = 16;
 /// Room of an outbox that is kept for its next use: the usual batch fits, and one great delivery
 /// does not hold its memory for ever.
 pub const OUTBOX_KEPT_EFFECTS: usize = 1024;
+
+/// Lockstep: steps (an arrival, an entry applied by one member) in one call, the rest being left
+/// to the next.
+pub const LOCKSTEP_STEPS_MAX: usize = 256;
+
+/// Lockstep: how long a member waits for its proposals to go on, before it sends them again. Long
+/// enough for the delays of an undisturbed way there and back.
+pub const RESEND_AFTER_MS: u64 = 10;
+
+/// Lockstep: for how long an answered gap is not answered again.
+pub const GAP_ANSWERED_MS: u64 = 4;
+
+/// Lockstep: proposals sent again at once: more would mostly come too early.
+pub const RESENT_BATCHES_MAX: usize = 32;
+
+/// Lockstep: octets of state for which one entry more lies between two comparisons, so that
+/// comparing a large state does not take most of the time.
+pub const COMPARED_BYTES_PER_ENTRY: u64 = 1024;
+
+/// Lockstep: steps of time in which the members must come to rest at the end: each is an arrival or
+/// a delay, so this is far above what can be on its way.
+pub const DRAIN_STEPS_MAX: usize = 1_000_000;

@@ -7,6 +7,7 @@
 
 pub mod clock;
 pub mod limits;
+pub mod lockstep;
 pub mod outbox;
 pub mod solo;
 
@@ -57,6 +58,12 @@ pub trait Group: Send + Sync {
 
     /// Who is woken when `tick` is to be called before its time.
     fn set_sequencer_waker(&self, waker: Waker);
+
+    /// What was found wrong, once the members have come apart: nothing more is applied, and the
+    /// process is to end. To be looked at after `tick`; whoever waits is woken.
+    fn failure(&self) -> Option<String> {
+        None
+    }
 
     /// Ends the group after the last connection has closed, when the process is about to end. The
     /// text goes to the log.

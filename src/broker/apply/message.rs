@@ -10,6 +10,7 @@ use crate::broker::credit::Credit;
 use crate::broker::effect::{Out, Tag};
 use crate::broker::ids::{QueueId, SessionId, SubscriptionId};
 use crate::broker::limits;
+use crate::broker::queue::Queue;
 use crate::broker::selector::Selector;
 use crate::broker::session::{Session, Unsettled};
 use crate::broker::subscription::{Subscription, SubscriptionRef};
@@ -73,7 +74,7 @@ impl Core {
         if selects {
             queue.selecting.insert(slot);
         }
-        if subscribe.exclusive {
+        if subscribe.exclusive && is_acquiring {
             queue.exclusive_subscription = Some(slot);
         }
         self.session_mut(id)
@@ -106,22 +107,29 @@ impl Core {
             let text = format_args!("Cannot subscribe to exclusive queue {}", queue.name);
             return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
         }
-        // Browsers are exempt from an exclusive subscription, as in qpidd.
-        let is_acquiring = subscribe.acquire_mode == AcquireMode::PRE_ACQUIRED;
-        if is_acquiring && queue.exclusive_subscription.is_some() {
+        // Browsers have nothing to do with an exclusive subscription, as in qpidd: it does not keep
+        // them out, and they cannot have one.
+        if subscribe.acquire_mode != AcquireMode::PRE_ACQUIRED {
+            return Ok(queue_id);
+        }
+        if queue.exclusive_subscription.is_some() {
             let text = format_args!("Queue {} has an exclusive consumer.", queue.name);
             return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
         }
-        let is_acquirer = |id: &&SubscriptionId| {
-            self.subscriptions
-                .get(id.0)
-                .is_some_and(|other| other.is_acquiring)
-        };
-        if subscribe.exclusive && queue.subscriptions.iter().any(|other| is_acquirer(&other)) {
+        if subscribe.exclusive && self.has_consumers(queue) {
             let text = format_args!("Queue {} already has consumers.", queue.name);
             return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
         }
         Ok(queue_id)
+    }
+
+    /// Whether anybody takes messages from a queue; browsers do not.
+    pub(super) fn has_consumers(&self, queue: &Queue) -> bool {
+        let mut all = queue.subscriptions.iter();
+        all.any(|id| {
+            let found = self.subscriptions.get(id.0);
+            found.is_some_and(|subscription| subscription.is_acquiring)
+        })
     }
 
     /// Takes a subscription out of its queue and gives the queue. The session's table is the

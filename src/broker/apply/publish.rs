@@ -6,7 +6,7 @@ use super::refuse;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::effect::Out;
-use crate::broker::ids::{ExchangeId, GroupTime, QueueId, SessionId};
+use crate::broker::ids::{ConnectionKey, ExchangeId, GroupTime, QueueId, QueueRef, SessionId};
 use crate::broker::limits;
 use crate::broker::message::{Message, Stored};
 use crate::broker::session::TransactionPublish;
@@ -34,7 +34,8 @@ impl Core {
         let routed = if self.session(id).transaction.is_some() {
             self.publish_in_transaction(id, stored, &matched)
         } else {
-            self.enqueue_all(&stored, &matched, out)
+            let publisher = self.session(id).connection;
+            self.enqueue_all(&stored, &matched, publisher, out)
         };
         matched.clear();
         self.scratch.matched = matched;
@@ -96,7 +97,7 @@ impl Core {
     }
 
     fn route_at(&mut self, id: ExchangeId, message: &Message, matched: &mut Vec<QueueId>) {
-        let key = message.routing_key();
+        let key = message.routing_key.as_str();
         let by_name = self.queue_names.get(key).copied();
         let exchange = self.exchange_mut(id);
         if exchange.is_default() {
@@ -115,7 +116,7 @@ impl Core {
     /// When a message that comes in now runs out.
     fn expiry(&self, message: &Message) -> GroupTime {
         message
-            .ttl()
+            .ttl
             .map_or(GroupTime::NEVER, |ttl| self.time.plus(ttl))
     }
 
@@ -125,6 +126,7 @@ impl Core {
         &mut self,
         stored: &Stored,
         matched: &[QueueId],
+        publisher: ConnectionKey,
         out: &mut Out,
     ) -> Result<(), Refusal> {
         let mut result = Ok(());
@@ -132,6 +134,7 @@ impl Core {
         for queue in matched {
             // A delivery on the way may have ended a queue by auto-delete.
             if let Some(reference) = self.queues.get(queue.0).map(|queue| queue.reference)
+                && !self.is_local(reference, publisher)
                 && let Err(text) = self.enqueue(reference.id, stored.clone(), expires, out)
             {
                 let refusal = refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text);
@@ -139,6 +142,23 @@ impl Core {
             }
         }
         result
+    }
+
+    /// Whether a queue keeps out what a connection publishes (`no-local`).
+    fn is_local(&self, queue: QueueRef, publisher: ConnectionKey) -> bool {
+        let queue = self.queue(queue.id);
+        if !queue.is_no_local {
+            return false;
+        }
+        let subscriber = queue
+            .exclusive_subscription
+            .and_then(|id| Some(self.subscriptions.get(id.0)?.session));
+        let sessions = [queue.owner, subscriber];
+        sessions
+            .into_iter()
+            .flatten()
+            .filter_map(|id| self.sessions.get(id.0))
+            .any(|session| session.connection == publisher)
     }
 
     /// Enqueues and delivers on. Err is qpidd's text for a queue that is full.
@@ -160,10 +180,16 @@ impl Core {
     }
 
     /// Enqueues what a committed transaction publishes. The limits were looked at for the whole.
-    pub(super) fn enqueue_committed(&mut self, publish: TransactionPublish, out: &mut Out) {
+    pub(super) fn enqueue_committed(
+        &mut self,
+        publish: TransactionPublish,
+        publisher: ConnectionKey,
+        out: &mut Out,
+    ) {
         let expires = self.expiry(&publish.stored.message);
         for reference in publish.queues {
-            if let Some(queue) = self.live_queue(reference) {
+            if self.live_queue(reference).is_some() && !self.is_local(reference, publisher) {
+                let queue = self.queue_mut(reference.id);
                 queue.enqueue(publish.stored.clone(), expires);
                 self.dispatch(reference.id, out);
             }

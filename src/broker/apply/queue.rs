@@ -16,7 +16,8 @@ use crate::wire::{
 
 impl Core {
     /// `queue.declare`. As in qpidd an existing queue is not compared with what is asked, but for
-    /// exclusive access, which is granted when nobody has it and nobody is subscribed.
+    /// exclusive access, which is granted when nobody has it and nobody consumes; browsers do not
+    /// count.
     pub(super) fn queue_declare(
         &mut self,
         id: SessionId,
@@ -33,7 +34,7 @@ impl Core {
             None => self.make_queue(&declare, alternate)?,
         };
         if declare.exclusive {
-            self.claim(id, queue)?;
+            self.claim(id, queue, declare.passive)?;
         }
         Ok(())
     }
@@ -60,6 +61,7 @@ impl Core {
         queue.alternate = alternate;
         queue.arguments = arguments;
         queue.limit = limit;
+        queue.is_no_local = arguments::flag(&queue.arguments, arguments::NO_LOCAL);
         let queue_id = QueueId(self.queues.insert(queue));
         self.queue_mut(queue_id).reference.id = queue_id;
         self.queue_names.insert(declare.queue.clone(), queue_id);
@@ -69,15 +71,17 @@ impl Core {
         Ok(queue_id)
     }
 
-    fn claim(&mut self, id: SessionId, queue_id: QueueId) -> Result<(), Refusal> {
-        let queue = self.queue_mut(queue_id);
+    /// Exclusive access for a session. A passive declaration only asks whether it has it.
+    fn claim(&mut self, id: SessionId, queue_id: QueueId, is_passive: bool) -> Result<(), Refusal> {
+        let queue = self.queue(queue_id);
         if queue.owner == Some(id) {
             return Ok(());
         }
-        if queue.owner.is_some() || !queue.subscriptions.is_empty() {
+        if is_passive || queue.owner.is_some() || self.has_consumers(queue) {
             let text = format_args!("Cannot grant exclusive access to queue {}", queue.name);
             return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
         }
+        let queue = self.queue_mut(queue_id);
         queue.owner = Some(id);
         queue.was_used = true;
         self.session_mut(id).owned.insert(queue_id);

@@ -177,8 +177,9 @@ impl Core {
 
     /// A command is done. Completions go out when the client asks, or when it has not said for long
     /// that it knows of them.
+    /// A session that the command itself has ended is told nothing more.
     fn complete(&mut self, id: SessionId, command: CommandId, told: bool) {
-        let Some(session) = self.sessions.get_mut(id.0) else {
+        let Some(session) = self.sessions.get_mut(id.0).filter(|s| !s.is_ending) else {
             return;
         };
         let incoming = &mut session.incoming;

@@ -41,8 +41,9 @@ impl Core {
                 }
             }
         }
+        let publisher = self.session(id).connection;
         for publish in transaction.publishes {
-            self.enqueue_committed(publish, out);
+            self.enqueue_committed(publish, publisher, out);
         }
         self.wake_starved(id, out);
         Ok(())

@@ -112,10 +112,10 @@ pub struct DeliveryProperties {
     pub immediate: bool,
     /// `bit`.
     pub redelivered: bool,
-    /// `delivery-priority`, required.
-    pub priority: DeliveryPriority,
-    /// `delivery-mode`, required.
-    pub delivery_mode: DeliveryMode,
+    /// `delivery-priority`, optional.
+    pub priority: Option<DeliveryPriority>,
+    /// `delivery-mode`, optional.
+    pub delivery_mode: Option<DeliveryMode>,
     /// `uint64`, optional.
     pub ttl: Option<u64>,
     /// `datetime`, optional.
@@ -157,10 +157,11 @@ impl Packed for DeliveryProperties {
         encode::packing_flags(
             out,
             2,
-            0x0018
-                | u16::from(self.discard_unroutable)
+            u16::from(self.discard_unroutable)
                 | u16::from(self.immediate) << 1
                 | u16::from(self.redelivered) << 2
+                | u16::from(self.priority.is_some()) << 3
+                | u16::from(self.delivery_mode.is_some()) << 4
                 | u16::from(self.ttl.is_some()) << 5
                 | u16::from(self.timestamp.is_some()) << 6
                 | u16::from(self.expiration.is_some()) << 7
@@ -169,8 +170,12 @@ impl Packed for DeliveryProperties {
                 | u16::from(self.resume_id.is_some()) << 10
                 | u16::from(self.resume_ttl.is_some()) << 11,
         );
-        encode::u8(out, self.priority.0);
-        encode::u8(out, self.delivery_mode.0);
+        if let Some(priority) = self.priority {
+            encode::u8(out, priority.0);
+        }
+        if let Some(delivery_mode) = self.delivery_mode {
+            encode::u8(out, delivery_mode.0);
+        }
         if let Some(ttl) = self.ttl {
             encode::u64(out, ttl);
         }
@@ -202,8 +207,8 @@ impl Selected for DeliveryProperties {
             discard_unroutable: fields.bit(0),
             immediate: fields.bit(1),
             redelivered: fields.bit(2),
-            priority: fields.required(3, DeliveryPriority::decode)?,
-            delivery_mode: fields.required(4, DeliveryMode::decode)?,
+            priority: fields.optional(3, DeliveryPriority::decode)?,
+            delivery_mode: fields.optional(4, DeliveryMode::decode)?,
             ttl: fields.optional(5, Cursor::u64)?,
             timestamp: fields.optional(6, Cursor::datetime)?,
             expiration: fields.optional(7, Cursor::datetime)?,

@@ -1,0 +1,192 @@
+//! Connections.
+
+use std::collections::VecDeque;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
+
+use crate::protocol::{ClientConfig, Connection, Tuned};
+use crate::wire::url::{Address, DEFAULT_PROTOCOL, Url};
+use crate::wire::{Map, Text};
+
+use super::driver::{Driver, Opened};
+use super::error::Error;
+use super::limits;
+use super::options::{Options, Sasl};
+use super::request::Request;
+use super::session::Session;
+
+/// A connection to a broker. Cheap to clone; clones are the same connection. It is closed when
+/// asked to, or when the last clone and the last of its sessions are dropped.
+#[derive(Clone)]
+pub struct Client {
+    requests: mpsc::Sender<Request>,
+    closed: watch::Receiver<Option<Error>>,
+    opened: Arc<Opened>,
+    address: Option<Address>,
+}
+
+impl Client {
+    /// Connects to the first address of `url` that answers and lets us in.
+    ///
+    /// # Errors
+    /// Those of the last address that was tried.
+    pub async fn connect(url: &Url, options: &Options) -> Result<Client, Error> {
+        let mut addresses: VecDeque<Address> = url.addresses.iter().cloned().collect();
+        let sasl = Sasl::new(options, Some(url));
+        let mut last = Error::NoAddress;
+        let mut redirections = 0;
+        while let Some(address) = addresses.pop_front() {
+            if address.protocol != DEFAULT_PROTOCOL {
+                continue;
+            }
+            let opening = Self::connect_to(&address, sasl.clone(), options);
+            let opened = timeout(options.connect_timeout, opening).await;
+            last = match opened.unwrap_or(Err(Error::TimedOut)) {
+                Ok(client) => return Ok(client),
+                Err(Error::Redirected { host }) if redirections < limits::REDIRECTIONS_MAX => {
+                    redirections += 1;
+                    if let Ok(elsewhere) = Url::parse(&host) {
+                        addresses.extend(elsewhere.addresses);
+                    }
+                    Error::Redirected { host }
+                }
+                Err(error) => error,
+            };
+        }
+        Err(last)
+    }
+
+    async fn connect_to(address: &Address, sasl: Sasl, options: &Options) -> Result<Client, Error> {
+        let stream = TcpStream::connect((address.host.as_str(), address.port)).await?;
+        // Batches are made by the task; the kernel shall not wait for more.
+        stream.set_nodelay(true)?;
+        let mut client = Self::open(stream, sasl, options).await?;
+        client.address = Some(address.clone());
+        Ok(client)
+    }
+
+    /// Opens a connection over a stream that is there already (TLS, a pipe of a test).
+    ///
+    /// # Errors
+    /// The broker closed, does not speak 0-10, or is silent for too long.
+    pub async fn over(
+        stream: impl AsyncRead + AsyncWrite + Send + 'static,
+        options: &Options,
+    ) -> Result<Client, Error> {
+        let opening = Self::open(stream, Sasl::new(options, None), options);
+        timeout(options.connect_timeout, opening)
+            .await
+            .unwrap_or(Err(Error::TimedOut))
+    }
+
+    async fn open(
+        stream: impl AsyncRead + AsyncWrite + Send + 'static,
+        sasl: Sasl,
+        options: &Options,
+    ) -> Result<Client, Error> {
+        let config = ClientConfig {
+            client_properties: options.client_properties.clone(),
+            virtual_host: options.virtual_host.clone(),
+            heartbeat: options.heartbeat,
+            max_frame_size: options.max_frame_size,
+            ..ClientConfig::default()
+        };
+        let (requests, asked) = mpsc::channel(limits::REQUESTS_MAX);
+        let (closed_sender, closed) = watch::channel(None);
+        let (opening, opened) = oneshot::channel();
+        let connection = |now| Connection::client(config, now);
+        let driver = Driver::new(connection, sasl, asked, opening, closed_sender);
+        tokio::spawn(driver.run(stream));
+        let opened = match opened.await {
+            Ok(opened) => Arc::new(opened?),
+            Err(_) => return Err(Error::TimedOut),
+        };
+        Ok(Client {
+            requests,
+            closed,
+            opened,
+            address: None,
+        })
+    }
+
+    /// Attaches a session. The name must be unique among the sessions of the user.
+    ///
+    /// # Errors
+    /// The broker refused (the name is in use), every channel is taken, or the connection ended.
+    pub async fn session(&self, name: &str) -> Result<Session, Error> {
+        let (reply, attached) = oneshot::channel();
+        let name = name.as_bytes().to_vec();
+        let asked = self.requests.send(Request::Attach { name, reply }).await;
+        if asked.is_err() {
+            return Err(self.reason());
+        }
+        let shared = attached.await.map_err(|_| self.reason())??;
+        Ok(Session {
+            shared,
+            requests: self.requests.clone(),
+        })
+    }
+
+    /// Closes the connection, after everything asked for before, and waits for its end.
+    pub async fn close(self) {
+        if self.requests.send(Request::Close).await.is_ok() {
+            self.closed().await;
+            // The task drops its end when the last byte is written.
+            self.requests.closed().await;
+        }
+    }
+
+    /// Waits for the end of the connection, whoever brings it; says why.
+    pub async fn closed(&self) -> Error {
+        let mut closed = self.closed.clone();
+        // An error here means that the task is gone, whose reason is the one seen last.
+        let _ = closed.wait_for(Option::is_some).await;
+        self.reason()
+    }
+
+    /// The connection has ended.
+    pub fn is_closed(&self) -> bool {
+        self.closed.borrow().is_some()
+    }
+
+    fn reason(&self) -> Error {
+        self.closed.borrow().clone().unwrap_or(Error::TimedOut)
+    }
+
+    /// The broker's `server-properties`.
+    pub fn server_properties(&self) -> &Map {
+        &self.opened.server_properties
+    }
+
+    /// URLs of all brokers of the cluster, as this one told them.
+    pub fn known_hosts(&self) -> &[Text] {
+        &self.opened.known_hosts
+    }
+
+    /// The SASL mechanism that was used.
+    pub fn mechanism(&self) -> &str {
+        &self.opened.mechanism
+    }
+
+    /// The limits agreed on.
+    pub fn tuned(&self) -> Tuned {
+        self.opened.tuned
+    }
+
+    /// The address that answered; `None` over a stream that was there already.
+    pub fn address(&self) -> Option<&Address> {
+        self.address.as_ref()
+    }
+}
+
+/// A name for a session or a queue that nobody else has.
+pub fn unique_name(prefix: &str) -> String {
+    let random = || RandomState::new().build_hasher().finish();
+    format!("{prefix}{:016x}{:016x}", random(), random())
+}

@@ -1,0 +1,430 @@
+//! The task of a connection: it alone touches the socket and the state machine.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep_until};
+
+use crate::protocol::{ClosedBy, Connection, Content, Event, Time, Tuned};
+use crate::wire::{
+    AcceptMode, CloseCode, Command, CommandId, DetachCode, ExecutionSync, Map, MessageRelease,
+    SequenceSet, Text,
+};
+
+use super::error::Error;
+use super::limits;
+use super::message::Delivery;
+use super::options::Sasl;
+use super::request::{Outgoing, Request, Shared};
+use super::sessions::{Delivered, Entry};
+
+/// What is known of the broker once the connection is open.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Opened {
+    pub(super) server_properties: Map,
+    pub(super) mechanism: Text,
+    pub(super) known_hosts: Vec<Text>,
+    pub(super) tuned: Tuned,
+}
+
+/// Who waits for the connection to open.
+pub(super) type Opening = oneshot::Sender<Result<Opened, Error>>;
+
+pub(super) struct Driver {
+    connection: Connection,
+    started: Instant,
+    sasl: Sasl,
+    requests: mpsc::Receiver<Request>,
+    opening: Option<Opening>,
+    opened: Opened,
+    sessions: BTreeMap<u16, Entry>,
+    wake: Arc<Notify>,
+    /// A subscription wants the broker told what was taken.
+    woken: bool,
+    /// Why the connection ended, for everybody.
+    closed: watch::Sender<Option<Error>>,
+}
+
+impl Driver {
+    pub(super) fn new(
+        connection: impl FnOnce(Time) -> Connection,
+        sasl: Sasl,
+        requests: mpsc::Receiver<Request>,
+        opening: Opening,
+        closed: watch::Sender<Option<Error>>,
+    ) -> Driver {
+        Driver {
+            connection: connection(Time(0)),
+            started: Instant::now(),
+            sasl,
+            requests,
+            opening: Some(opening),
+            opened: Opened::default(),
+            sessions: BTreeMap::new(),
+            wake: Arc::new(Notify::new()),
+            woken: false,
+            closed,
+        }
+    }
+
+    fn now(&self) -> Time {
+        Time(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// Runs until the connection has ended and everything is written.
+    pub(super) async fn run(mut self, stream: impl AsyncRead + AsyncWrite) {
+        let (mut reader, mut writer) = tokio::io::split(stream);
+        let mut buffer = BytesMut::new();
+        let mut batch = Vec::with_capacity(limits::REQUESTS_BATCH);
+        let mut handles = true;
+        loop {
+            self.settle();
+            if self.connection.should_close_socket() {
+                break;
+            }
+            let due = self.connection.poll_timeout();
+            let deadline = self.started + Duration::from_millis(due.map_or(0, |time| time.0));
+            let reads = self.connection.wants_input();
+            let writes = !self.connection.output().is_empty();
+            let takes = handles && self.connection.output().len() < limits::OUTPUT_BYTES_MAX;
+            if buffer.capacity() < limits::READ_BYTES / 2 {
+                buffer.reserve(limits::READ_BYTES);
+            }
+            tokio::select! {
+                read = reader.read_buf(&mut buffer), if reads => match read {
+                    Ok(0) => self.connection.handle_end_of_input(),
+                    Ok(_) => {
+                        let now = self.now();
+                        self.connection.handle_input(now, &mut buffer);
+                    }
+                    Err(error) => self.lost(error.into()),
+                },
+                written = writer.write_buf(self.connection.output()), if writes => {
+                    if let Err(error) = written {
+                        self.lost(error.into());
+                    }
+                }
+                taken = self.requests.recv_many(&mut batch, limits::REQUESTS_BATCH), if takes => {
+                    if taken == 0 {
+                        handles = false;
+                        self.connection.close(CloseCode::NORMAL, "");
+                    }
+                    for request in batch.drain(..) {
+                        self.request(request);
+                    }
+                    self.sync_sessions();
+                }
+                () = self.wake.notified() => self.woken = true,
+                () = sleep_until(deadline), if due.is_some() => {
+                    let now = self.now();
+                    self.connection.handle_timeout(now);
+                }
+            }
+        }
+        // The peer may have gone first; there is nobody to tell.
+        let _ = writer.shutdown().await;
+    }
+
+    /// The socket failed.
+    fn lost(&mut self, error: Error) {
+        self.end(&error);
+        self.connection.handle_end_of_input();
+    }
+
+    /// Takes in what has happened, until nothing more does.
+    fn settle(&mut self) {
+        while let Some(event) = self.connection.poll_event() {
+            self.event(event);
+        }
+        for (channel, entry) in &mut self.sessions {
+            let taken = std::mem::take(&mut *entry.shared.taken.lock());
+            if !taken.is_empty() {
+                self.connection.complete(*channel, &taken);
+            }
+            if self.woken {
+                self.connection.send_completed(*channel);
+            }
+        }
+        self.woken = false;
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Start {
+                server_properties,
+                mechanisms,
+                locales,
+            } => {
+                self.start(server_properties, &mechanisms, &locales);
+            }
+            Event::Secure { .. } => match self.sasl.response(&self.opened.mechanism) {
+                Some(response) => self.connection.secure_ok(response),
+                None => self
+                    .connection
+                    .close(CloseCode::CONNECTION_FORCED, "no response"),
+            },
+            Event::Tuned(tuned) => self.opened.tuned = tuned,
+            Event::OpenOk { known_hosts } => {
+                self.opened.known_hosts = known_hosts;
+                if let Some(opening) = self.opening.take() {
+                    let _ = opening.send(Ok(self.opened.clone()));
+                }
+            }
+            Event::Redirect { host, .. } => self.end(&Error::Redirected { host }),
+            Event::Closed { code, text, by } => self.end(&Error::Closed { code, text, by }),
+            event => self.session_event(event),
+        }
+    }
+
+    fn session_event(&mut self, event: Event) {
+        match event {
+            Event::Attached { channel, .. } => {
+                if let Some(entry) = self.sessions.get_mut(&channel)
+                    && let Some(attaching) = entry.attaching.take()
+                {
+                    let _ = attaching.send(Ok(entry.shared.clone()));
+                }
+            }
+            Event::Detached { channel, code, .. } => {
+                if let Some(entry) = self.sessions.remove(&channel) {
+                    entry.end(&Error::Detached(code));
+                }
+            }
+            Event::Exception { channel, exception } => {
+                if let Some(entry) = self.sessions.get_mut(&channel) {
+                    entry.exception = Some(Error::Exception(Box::new(exception)));
+                }
+            }
+            Event::Completed {
+                channel, commands, ..
+            } => {
+                if let Some(entry) = self.sessions.get_mut(&channel) {
+                    entry.completed(&commands);
+                }
+            }
+            Event::Result {
+                channel,
+                command_id,
+                value,
+            } => {
+                if let Some(entry) = self.sessions.get_mut(&channel) {
+                    entry.result(command_id, value);
+                }
+            }
+            Event::Command {
+                channel,
+                id,
+                command: Command::MessageTransfer(transfer),
+                header,
+                body,
+                ..
+            } => self.deliver(
+                channel,
+                Delivery {
+                    id,
+                    transfer,
+                    header,
+                    body,
+                },
+            ),
+            // The broker's accepts and what it says of timeouts and replays change nothing here.
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, server_properties: Map, mechanisms: &[Text], locales: &[Text]) {
+        self.opened.server_properties = server_properties;
+        match self.sasl.choose(mechanisms) {
+            Ok((mechanism, response)) => {
+                let locale = locales.first().map_or("en_US", Text::as_str);
+                self.connection.start_ok(&mechanism, Some(response), locale);
+                self.opened.mechanism = mechanism;
+            }
+            Err(error) => {
+                self.end(&error);
+                self.connection
+                    .close(CloseCode::CONNECTION_FORCED, "no usable mechanism");
+            }
+        }
+    }
+
+    fn deliver(&mut self, channel: u16, delivery: Delivery) {
+        let Some(entry) = self.sessions.get_mut(&channel) else {
+            return;
+        };
+        match entry.deliver(delivery) {
+            Delivered::ToSink => {}
+            Delivered::Nowhere(delivery) => {
+                // The subscription is being cancelled: what it has not seen goes back.
+                let transfers = SequenceSet::of(delivery.id);
+                self.connection.complete(channel, &transfers);
+                if delivery.transfer.accept_mode == AcceptMode::EXPLICIT {
+                    let release = MessageRelease {
+                        transfers,
+                        set_redelivered: false,
+                    };
+                    self.send_own(channel, &Command::MessageRelease(release));
+                }
+            }
+            Delivered::Overrun => {
+                self.connection
+                    .close(CloseCode::FRAMING_ERROR, "more messages than credit");
+            }
+        }
+    }
+
+    fn request(&mut self, request: Request) {
+        match request {
+            Request::Attach { name, reply } => self.attach(name, reply),
+            Request::Command(outgoing) => self.command(*outgoing),
+            Request::Sink {
+                session,
+                destination,
+                sink,
+            } => {
+                if let Some(entry) = self.entry(&session) {
+                    entry.open_sink(destination, sink);
+                }
+            }
+            Request::Detach { session, reply } => {
+                let channel = session.channel;
+                if let Some(entry) = self.entry(&session) {
+                    entry.detaching = Some(reply);
+                    self.settle();
+                    self.connection.send_completed(channel);
+                    self.connection.detach(channel);
+                }
+            }
+            Request::Close => self.connection.close(CloseCode::NORMAL, ""),
+        }
+    }
+
+    /// The entry of a session, unless it has ended and its channel is another's.
+    fn entry(&mut self, session: &Arc<Shared>) -> Option<&mut Entry> {
+        let entry = self.sessions.get_mut(&session.channel)?;
+        Arc::ptr_eq(&entry.shared, session).then_some(entry)
+    }
+
+    fn attach(&mut self, name: Vec<u8>, reply: oneshot::Sender<Result<Arc<Shared>, Error>>) {
+        if let Some(error) = self.closed.borrow().clone() {
+            let _ = reply.send(Err(error));
+            return;
+        }
+        let free = (0..=self.opened.tuned.channel_max).find(|at| !self.sessions.contains_key(at));
+        let Some(channel) = free else {
+            let _ = reply.send(Err(Error::NoChannel));
+            return;
+        };
+        self.connection.attach(channel, name.clone(), false);
+        let shared = Arc::new(Shared::new(name, channel, self.wake.clone()));
+        self.sessions.insert(channel, Entry::new(shared, reply));
+    }
+
+    fn command(&mut self, outgoing: Outgoing) {
+        let Outgoing {
+            session,
+            command,
+            header,
+            body,
+            sync,
+            waiting,
+        } = outgoing;
+        let channel = session.channel;
+        let live = self
+            .entry(&session)
+            .is_some_and(|entry| entry.exception.is_none());
+        let content = (header.is_some() || body.is_some()).then_some(Content {
+            header: header.as_deref(),
+            body: body.as_deref(),
+        });
+        let sent = match live {
+            true => self.connection.send(channel, &command, sync, content),
+            false => None,
+        };
+        match (sent, self.sessions.get_mut(&channel)) {
+            (Some(_), Some(entry)) => {
+                entry.sent(Some(waiting));
+                // A command that must be reported says so itself; those before it may be done
+                // later than it is.
+                entry.unsynced |= !sync;
+                if matches!(command, Command::ExecutionSync(_)) {
+                    entry.unsynced = false;
+                }
+            }
+            (_, entry) => {
+                let failed = entry
+                    .filter(|entry| Arc::ptr_eq(&entry.shared, &session))
+                    .and_then(|entry| entry.exception.clone());
+                let _ = waiting
+                    .reply
+                    .send(Err(failed.unwrap_or_else(|| session.ended())));
+            }
+        }
+    }
+
+    /// Sends a command that nobody waits for.
+    fn send_own(&mut self, channel: u16, command: &Command) -> Option<CommandId> {
+        let id = self.connection.send(channel, command, true, None)?;
+        if let Some(entry) = self.sessions.get_mut(&channel) {
+            entry.sent(None);
+        }
+        Some(id)
+    }
+
+    /// Brokers report completions only when asked: asks once for a batch of commands.
+    fn sync_sessions(&mut self) {
+        let mut unsynced = Vec::new();
+        for (channel, entry) in &mut self.sessions {
+            if std::mem::take(&mut entry.unsynced) {
+                unsynced.push(*channel);
+            }
+        }
+        for channel in unsynced {
+            self.send_own(channel, &Command::ExecutionSync(ExecutionSync {}));
+        }
+    }
+
+    /// The connection has ended; the first reason stays.
+    fn end(&mut self, error: &Error) {
+        self.closed.send_if_modified(|closed| {
+            let first = closed.is_none();
+            if first {
+                *closed = Some(error.clone());
+            }
+            first
+        });
+        if let Some(opening) = self.opening.take() {
+            let _ = opening.send(Err(error.clone()));
+        }
+        for (_, entry) in std::mem::take(&mut self.sessions) {
+            entry.end(error);
+        }
+    }
+}
+
+impl Drop for Driver {
+    /// The runtime may stop the task at any point: nobody is left waiting.
+    fn drop(&mut self) {
+        let error = Error::Closed {
+            code: CloseCode::CONNECTION_FORCED,
+            text: "the connection's task has ended".into(),
+            by: ClosedBy::Us,
+        };
+        self.end(&error);
+        let detached = Error::Detached(DetachCode::NOT_ATTACHED);
+        self.requests.close();
+        while let Ok(request) = self.requests.try_recv() {
+            match request {
+                Request::Attach { reply, .. } => {
+                    let _ = reply.send(Err(error.clone()));
+                }
+                Request::Command(outgoing) => outgoing.session.end(detached.clone()),
+                Request::Sink { .. } | Request::Detach { .. } | Request::Close => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What the members of a lockstep group run.
+
+use std::hash::Hasher;
+
+use crate::broker::digest::Digest;
+use crate::broker::encoding::EncodingError;
+use crate::broker::ids::{ConnectionKey, GroupTime, MemberId};
+use crate::broker::snapshot::Snapshot;
+use crate::broker::{Applied, Batch, Core, Effect, Out, Wants};
+
+/// A deterministic state machine: [`Core`], or one with a fault planted in it, to see it caught.
+pub trait Machine: Send + Sized + 'static {
+    /// As [`Core::apply`].
+    fn apply(&mut self, batch: &mut Batch, out: &mut Out) -> Applied;
+
+    /// As [`Core::wants`].
+    fn wants(&self) -> Wants;
+
+    /// As [`Core::index`].
+    fn index(&self) -> u64;
+
+    /// As [`Core::time`].
+    fn time(&self) -> GroupTime;
+
+    /// As [`Core::last_seq`].
+    fn last_seq(&self, member: MemberId, epoch: u64) -> u64;
+
+    /// As [`Core::digest`].
+    fn digest(&self) -> u64;
+
+    /// The state as bytes.
+    fn encode(&self) -> Snapshot;
+
+    /// The state from bytes.
+    ///
+    /// # Errors
+    /// When the bytes are not those of a state.
+    fn decode(snapshot: &Snapshot) -> Result<Self, EncodingError>;
+}
+
+impl Machine for Core {
+    fn apply(&mut self, batch: &mut Batch, out: &mut Out) -> Applied {
+        Core::apply(self, batch, out)
+    }
+
+    fn wants(&self) -> Wants {
+        Core::wants(self)
+    }
+
+    fn index(&self) -> u64 {
+        Core::index(self)
+    }
+
+    fn time(&self) -> GroupTime {
+        Core::time(self)
+    }
+
+    fn last_seq(&self, member: MemberId, epoch: u64) -> u64 {
+        Core::last_seq(self, member, epoch)
+    }
+
+    fn digest(&self) -> u64 {
+        Core::digest(self)
+    }
+
+    fn encode(&self) -> Snapshot {
+        self.freeze().encode()
+    }
+
+    fn decode(snapshot: &Snapshot) -> Result<Self, EncodingError> {
+        snapshot.decode()
+    }
+}
+
+/// Mixes effects into a digest: members must ask for the same, not only be in the same state.
+/// Bodies count by their size.
+pub(super) fn digest_effects(effects: &[(ConnectionKey, Effect)], digest: &mut Digest) {
+    use std::hash::Hash;
+    for (key, effect) in effects {
+        key.hash(digest);
+        match effect {
+            Effect::Attached { channel, name } => (1u8, channel, name).hash(digest),
+            Effect::Detached {
+                channel,
+                name,
+                code,
+            } => (2u8, channel, name, code.0).hash(digest),
+            Effect::Deliver(delivery) => {
+                (3u8, delivery.channel, delivery.id, &delivery.subscription).hash(digest);
+                (delivery.message.size(), &delivery.message.routing_key).hash(digest);
+                (delivery.redelivered, delivery.ttl, delivery.sync).hash(digest);
+            }
+            Effect::Result {
+                channel,
+                id,
+                command,
+                value,
+            } => (4u8, channel, id, command, value.code, &value.bytes).hash(digest),
+            Effect::Accept {
+                channel,
+                id,
+                transfers,
+            } => (5u8, channel, id, transfers).hash(digest),
+            Effect::Exception {
+                channel,
+                id,
+                command,
+                name,
+                refusal,
+            } => (6u8, channel, id, command, name, refusal).hash(digest),
+            Effect::Completed {
+                channel,
+                commands,
+                timely_reply,
+            } => (7u8, channel, commands, timely_reply).hash(digest),
+            Effect::Confirmed { channel, commands } => (8u8, channel, commands).hash(digest),
+            Effect::Expected { channel, commands } => (9u8, channel, commands).hash(digest),
+        }
+    }
+    digest.write_usize(effects.len());
+}

@@ -1,0 +1,180 @@
+//! One member: its machine, what is on its way to it, and what it has proposed.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::Waker;
+
+use super::machine::{Machine, digest_effects};
+use crate::broker::digest::Digest;
+use crate::broker::encoding::{Decoder, Encoder, Record};
+use crate::broker::ids::{ConnectionNumber, MemberId};
+use crate::broker::{Applied, Batch, Command, Origin, Out};
+use crate::cluster::outbox::{Outboxes, Woken};
+use crate::cluster::{Millis, limits};
+
+/// An entry on its way to a member.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// Its place in the order.
+    pub index: u64,
+    /// The encoded batch.
+    pub bytes: Arc<[u8]>,
+    /// Whether the members' digests are compared behind it.
+    pub is_compared: bool,
+}
+
+/// A batch that a member has proposed and not applied.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    /// Its number in the member's epoch.
+    pub seq: u64,
+    /// Whose it is.
+    pub connection: ConnectionNumber,
+    /// Encoded origin and commands.
+    pub bytes: Arc<[u8]>,
+}
+
+/// What applying an entry told its member of the member's own proposals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Nothing new.
+    Nothing,
+    /// One is missing: to be sent again from this number on.
+    Gap(u64),
+}
+
+/// A member.
+pub(super) struct Member<M> {
+    pub id: MemberId,
+    pub epoch: u64,
+    pub seq: u64,
+    pub machine: M,
+    pub effects: Digest,
+    pub outboxes: Outboxes,
+    pub out: Out,
+    /// Entries in order, and when each comes.
+    pub inbox: VecDeque<(Millis, Entry)>,
+    pub pending: VecDeque<Pending>,
+    /// When it last saw its proposals go on, or sent them again.
+    pub waits_since: Millis,
+    /// Who it believes to be the sequencer, and of which term.
+    pub believes: (usize, u64),
+    /// When it sent its last tick, while it has not seen one applied since.
+    pub ticked: Option<Millis>,
+    /// Who calls `tick` for it, and when it will at the latest.
+    pub sequencer: Option<(Waker, Option<Millis>)>,
+}
+
+impl<M: Machine> Member<M> {
+    pub fn new(id: MemberId, machine: M) -> Member<M> {
+        Member {
+            id,
+            epoch: 1,
+            seq: 0,
+            machine,
+            effects: Digest::default(),
+            outboxes: Outboxes::default(),
+            out: Out::default(),
+            inbox: VecDeque::new(),
+            pending: VecDeque::new(),
+            waits_since: Millis(0),
+            believes: (0, 1),
+            ticked: None,
+            sequencer: None,
+        }
+    }
+
+    /// Numbers and encodes what a connection proposes, and keeps it until it is applied.
+    pub fn number(&mut self, now: Millis, connection: ConnectionNumber, commands: &[Command]) {
+        self.seq += 1;
+        let origin = Origin::Member {
+            id: self.id,
+            epoch: self.epoch,
+            seq: self.seq,
+        };
+        if self.pending.is_empty() {
+            self.waits_since = now;
+        }
+        self.pending.push_back(Pending {
+            seq: self.seq,
+            connection,
+            bytes: encode_proposal(origin, commands),
+        });
+        self.outboxes.proposed(connection);
+    }
+
+    /// Decodes and applies an entry. The effects for its own connections go into their outboxes.
+    ///
+    /// # Errors
+    /// When the entry cannot be read.
+    pub fn apply(&mut self, now: Millis, entry: &Entry, woken: &mut Woken) -> Result<Told, String> {
+        let mut batch = decode::<Batch>(&entry.bytes)
+            .map_err(|error| format!("entry {}: {error}", entry.index))?;
+        let origin = batch.origin;
+        let applied = self.machine.apply(&mut batch, &mut self.out);
+        digest_effects(&self.out.effects, &mut self.effects);
+        self.outboxes.distribute(self.id, &mut self.out, woken);
+        match origin {
+            Origin::Sequencer => {
+                self.ticked = None;
+                Ok(Told::Nothing)
+            }
+            Origin::Member { id, epoch, .. } if (id, epoch) == (self.id, self.epoch) => {
+                Ok(self.proposal_applied(now, applied, woken))
+            }
+            Origin::Member { .. } | Origin::Port { .. } => Ok(Told::Nothing),
+        }
+    }
+
+    fn proposal_applied(&mut self, now: Millis, applied: Applied, woken: &mut Woken) -> Told {
+        let last = self.machine.last_seq(self.id, self.epoch);
+        while let Some(pending) = self.pending.pop_front_if(|pending| pending.seq <= last) {
+            self.waits_since = now;
+            self.outboxes.applied(pending.connection, woken);
+        }
+        match applied {
+            Applied::Gap { expected } => Told::Gap(expected),
+            Applied::Done | Applied::Seen | Applied::Stale => Told::Nothing,
+        }
+    }
+
+    /// When it sends its proposals again.
+    pub fn resends_at(&self) -> Option<Millis> {
+        let at = Millis(self.waits_since.0 + limits::RESEND_AFTER_MS);
+        (!self.pending.is_empty()).then_some(at)
+    }
+
+    /// State and effects so far, as two digests.
+    pub fn digests(&self) -> (u64, u64) {
+        use std::hash::Hasher;
+        (self.machine.digest(), self.effects.finish())
+    }
+}
+
+/// Origin and commands as bytes.
+pub(super) fn encode_proposal(origin: Origin, commands: &[Command]) -> Arc<[u8]> {
+    let mut encoder = Encoder::default();
+    origin.encode(&mut encoder);
+    (commands.len() as u32).encode(&mut encoder);
+    for command in commands {
+        command.encode(&mut encoder);
+    }
+    Arc::from(encoder.bytes)
+}
+
+/// A value as bytes.
+pub(super) fn encode(value: &impl Record) -> Arc<[u8]> {
+    let mut encoder = Encoder::default();
+    value.encode(&mut encoder);
+    Arc::from(encoder.bytes)
+}
+
+/// The value that all of `bytes` is.
+pub(super) fn decode<T: Record>(bytes: &[u8]) -> Result<T, String> {
+    let mut decoder = Decoder::new(bytes);
+    let value = T::decode(&mut decoder).map_err(|error| error.to_string())?;
+    match decoder.is_at_end() {
+        true => Ok(value),
+        false => Err(format!("{} octets are too many", bytes.len())),
+    }
+}

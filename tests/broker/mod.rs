@@ -1,0 +1,436 @@
+//! A broker's core, its members, connections and sessions, as the tests of the core speak of them.
+//!
+//! Every entry is applied by two cores: one as it is, and one that has it from encoded bytes and is
+//! itself replaced, every few entries, by what its snapshot gives. Both must ask for the same
+//! effects and end in the same state, whatever a test is about.
+
+// Each test binary uses a part of it.
+#![allow(dead_code)]
+
+#[path = "../wire_support/seeded.rs"]
+pub mod seeded;
+mod session;
+mod told;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use ferrymq::broker::encoding::{Decoder, Encoder, Record};
+use ferrymq::broker::ids::{
+    ChannelKey, ConnectionKey, ConnectionNumber, GroupTime, MemberId, ShardId,
+};
+use ferrymq::broker::message::Message;
+use ferrymq::broker::{
+    Applied, Batch, Command, ConnectionRecord, Core, Effect, Options, Origin, Out,
+};
+use ferrymq::wire::header::{self, HeaderParts};
+use ferrymq::wire::{
+    CommandId, DeliveryProperties, Map, MessageProperties, SequenceSet, Struct32, Value,
+};
+
+pub use session::Session;
+pub use told::Told;
+
+/// Entries between two replacements of the second core.
+const REPLACED_EVERY: u64 = 5;
+
+/// The member that tests use when it does not matter which.
+pub const MEMBER: MemberId = MemberId(1);
+
+/// What is behind all handles of a test.
+struct Inner {
+    core: Core,
+    replaced: Core,
+    epochs: BTreeMap<MemberId, (u64, u64)>,
+    connections: u32,
+    /// What each channel was told and has not been asked for, with the id its next command must have.
+    told: BTreeMap<(ConnectionKey, u16), (u32, Vec<Told>)>,
+    /// Commands of one entry in the making.
+    gathering: Option<(MemberId, Vec<Command>)>,
+    is_work_held: bool,
+    continued: u64,
+    compares: bool,
+}
+
+/// A core that a test drives. Cloned handles drive the same core.
+#[derive(Clone)]
+pub struct Broker(Rc<RefCell<Inner>>);
+
+impl Broker {
+    pub fn new() -> Broker {
+        Broker::with(Options::default())
+    }
+
+    pub fn with(options: Options) -> Broker {
+        let core = Core::new(ShardId(0), options);
+        Broker(Rc::new(RefCell::new(Inner {
+            replaced: core.clone(),
+            core,
+            epochs: BTreeMap::new(),
+            connections: 0,
+            told: BTreeMap::new(),
+            gathering: None,
+            is_work_held: false,
+            continued: 0,
+            compares: true,
+        })))
+    }
+
+    /// A session on a connection of its own with room for everything.
+    pub fn session(&self, name: &str) -> Session {
+        self.connection().session(name)
+    }
+
+    /// A connection of [`MEMBER`] with room for everything.
+    pub fn connection(&self) -> Connection {
+        self.connection_with(MEMBER, u32::MAX, u64::MAX)
+    }
+
+    /// A connection with so much headroom.
+    pub fn connection_with(&self, member: MemberId, messages: u32, bytes: u64) -> Connection {
+        let mut inner = self.0.borrow_mut();
+        inner.connections += 1;
+        let number = ConnectionNumber(inner.connections);
+        drop(inner);
+        let record = ConnectionRecord {
+            peer: "peer".into(),
+            user: "guest".into(),
+            client_properties: Map::new(),
+            headroom_messages: messages,
+            headroom_bytes: bytes,
+        };
+        let command = Command::ConnectionOpen {
+            connection: number,
+            record: Box::new(record),
+        };
+        self.entry(member, vec![command]);
+        let key = ConnectionKey { member, number };
+        Connection {
+            broker: self.clone(),
+            key,
+        }
+    }
+
+    /// Lets the commands that `make` gives stand in one entry.
+    pub fn in_one_entry(&self, make: impl FnOnce()) {
+        self.0.borrow_mut().gathering = Some((MEMBER, Vec::new()));
+        make();
+        let gathered = self.0.borrow_mut().gathering.take();
+        let (member, commands) = gathered.expect("the test gathers once");
+        self.entry(member, commands);
+    }
+
+    /// As above, or as part of the entry that is in the making.
+    pub fn together(&self, make: impl FnOnce()) {
+        let is_gathering = self.0.borrow().gathering.is_some();
+        match is_gathering {
+            true => make(),
+            false => self.in_one_entry(make),
+        }
+    }
+
+    /// Applies commands of a member as one entry, and what work is left behind it.
+    pub fn entry(&self, member: MemberId, commands: Vec<Command>) {
+        let mut inner = self.0.borrow_mut();
+        if let Some((gathering, gathered)) = &mut inner.gathering {
+            *gathering = member;
+            gathered.extend(commands);
+            return;
+        }
+        let (epoch, seq) = inner.epochs.entry(member).or_insert((1, 0));
+        *seq += 1;
+        let origin = Origin::Member {
+            id: member,
+            epoch: *epoch,
+            seq: *seq,
+        };
+        let answer = inner.apply(origin, commands, 0);
+        assert_eq!(answer, Applied::Done);
+        if !inner.is_work_held {
+            inner.work_on();
+        }
+    }
+
+    /// Applies an entry whose origin the test makes up.
+    pub fn entry_from(&self, origin: Origin, commands: Vec<Command>) -> Applied {
+        self.0.borrow_mut().apply(origin, commands, 0)
+    }
+
+    /// The sequencer gives an entry.
+    pub fn sequencer(&self, command: Command) {
+        let mut inner = self.0.borrow_mut();
+        inner.apply(Origin::Sequencer, vec![command], 0);
+        if !inner.is_work_held {
+            inner.work_on();
+        }
+    }
+
+    /// Lets group time pass, with an empty entry.
+    pub fn pass(&self, milliseconds: u64) {
+        self.0
+            .borrow_mut()
+            .apply(Origin::Sequencer, Vec::new(), milliseconds);
+    }
+
+    /// From now on work that is left stays until [`Broker::continue_once`].
+    pub fn hold_work(&self) {
+        self.0.borrow_mut().is_work_held = true;
+    }
+
+    /// Does one `Continue` entry. False when nothing was left to do.
+    pub fn continue_once(&self) -> bool {
+        let mut inner = self.0.borrow_mut();
+        let has_work = inner.core.wants().work;
+        if has_work {
+            inner.continue_once();
+        }
+        has_work
+    }
+
+    /// How many `Continue` entries there have been.
+    pub fn continued(&self) -> u64 {
+        self.0.borrow().continued
+    }
+
+    /// Two cores are not compared in what follows: it is about size.
+    pub fn without_comparing(self) -> Broker {
+        self.0.borrow_mut().compares = false;
+        self
+    }
+
+    /// Looks into the core.
+    pub fn core<T>(&self, look: impl FnOnce(&Core) -> T) -> T {
+        look(&self.0.borrow().core)
+    }
+
+    /// Ends the member's present epoch in the order and begins its next.
+    pub fn begin_epoch(&self, member: MemberId, epoch: u64) {
+        self.0.borrow_mut().epochs.insert(member, (epoch, 0));
+    }
+
+    fn take_told(&self, key: ConnectionKey, channel: u16) -> Vec<Told> {
+        let mut inner = self.0.borrow_mut();
+        let (_, told) = inner.told.entry((key, channel)).or_default();
+        std::mem::take(told)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if self.compares && !std::thread::panicking() {
+            self.compare();
+        }
+    }
+}
+
+impl Inner {
+    fn apply(&mut self, origin: Origin, commands: Vec<Command>, after: u64) -> Applied {
+        let mut batch = Batch {
+            shard: ShardId(0),
+            index: self.core.index() + 1,
+            time: GroupTime(self.core.time().0.saturating_add(after)),
+            origin,
+            commands,
+        };
+        let mut out = Out::default();
+        let answer = if self.compares {
+            let mut same = carried(&batch);
+            assert_eq!(same, batch, "a batch is what its bytes give");
+            let answer = self.core.apply(&mut batch, &mut out);
+            let mut same_out = Out::default();
+            assert_eq!(self.replaced.apply(&mut same, &mut same_out), answer);
+            assert_eq!(
+                format!("{:?}", same_out.effects),
+                format!("{:?}", out.effects),
+                "two members ask for other effects"
+            );
+            if self.core.index().is_multiple_of(REPLACED_EVERY) {
+                self.compare();
+                self.replaced = self
+                    .replaced
+                    .freeze()
+                    .encode()
+                    .decode()
+                    .expect("a snapshot");
+                self.compare();
+            }
+            answer
+        } else {
+            self.core.apply(&mut batch, &mut out)
+        };
+        for (key, effect) in out.effects {
+            self.tell(key, effect);
+        }
+        answer
+    }
+
+    fn compare(&self) {
+        assert_eq!(
+            self.core.digest(),
+            self.replaced.digest(),
+            "two members are in other states"
+        );
+    }
+
+    fn continue_once(&mut self) {
+        self.continued += 1;
+        self.apply(Origin::Sequencer, vec![Command::Continue], 0);
+    }
+
+    fn work_on(&mut self) {
+        let most = self.continued + 100_000;
+        while self.core.wants().work {
+            self.continue_once();
+            assert!(self.continued < most, "work that never ends");
+        }
+    }
+
+    /// Keeps what a channel is told, and checks that the broker's commands are numbered one by one.
+    fn tell(&mut self, key: ConnectionKey, effect: Effect) {
+        let (channel, told, id) = Told::of(effect);
+        let (next, list) = self.told.entry((key, channel)).or_default();
+        if told == Told::Attached {
+            *next = 0;
+        }
+        if let Some(id) = id {
+            assert_eq!(id, CommandId(*next), "the broker skips or repeats a number");
+            *next = next.wrapping_add(1);
+        }
+        list.push(told);
+    }
+}
+
+/// A batch from its bytes.
+fn carried(batch: &Batch) -> Batch {
+    let mut bytes = Encoder::default();
+    batch.encode(&mut bytes);
+    let mut decoder = Decoder::new(&bytes.bytes);
+    let batch = Batch::decode(&mut decoder).expect("a batch can be read back");
+    assert!(decoder.is_at_end());
+    batch
+}
+
+/// A connection.
+#[derive(Clone)]
+pub struct Connection {
+    pub broker: Broker,
+    pub key: ConnectionKey,
+}
+
+impl Connection {
+    /// Attaches a session on the lowest free channel; the core must allow it.
+    pub fn session(&self, name: &str) -> Session {
+        let channel = {
+            let inner = self.broker.0.borrow();
+            let used = |channel: &u16| inner.told.contains_key(&(self.key, *channel));
+            (1..)
+                .find(|channel| !used(channel))
+                .expect("a free channel")
+        };
+        let session = self.attach(channel, name, false);
+        assert_eq!(session.told(), [Told::Attached]);
+        session
+    }
+
+    /// Asks for a session on a channel; the answer is among what it is told.
+    pub fn attach(&self, channel: u16, name: &str, force: bool) -> Session {
+        let command = Command::Attach {
+            at: self.at(channel),
+            name: name.as_bytes().to_vec(),
+            force,
+        };
+        self.broker.entry(self.key.member, vec![command]);
+        Session::new(self.clone(), channel)
+    }
+
+    /// The socket has taken so much.
+    pub fn drained(&self, messages: u32, bytes: u64) {
+        let command = Command::Headroom {
+            connection: self.key.number,
+            messages,
+            bytes,
+        };
+        self.broker.entry(self.key.member, vec![command]);
+    }
+
+    /// The connection is gone.
+    pub fn end(&self) {
+        let command = Command::ConnectionEnd {
+            connection: self.key.number,
+        };
+        self.broker.entry(self.key.member, vec![command]);
+    }
+
+    pub fn at(&self, channel: u16) -> ChannelKey {
+        ChannelKey {
+            connection: self.key.number,
+            channel,
+        }
+    }
+}
+
+/// A message with a routing key.
+pub fn message(key: &str, body: &str) -> Message {
+    message_with(key, body, |_| {})
+}
+
+/// A message whose delivery properties the test changes.
+pub fn message_with(
+    key: &str,
+    body: &str,
+    change: impl FnOnce(&mut DeliveryProperties),
+) -> Message {
+    let mut delivery = DeliveryProperties {
+        routing_key: Some(key.into()),
+        ..Default::default()
+    };
+    change(&mut delivery);
+    let parts = HeaderParts {
+        delivery: Some(delivery),
+        ..Default::default()
+    };
+    Message::new(
+        Some(parts),
+        Some(&[Bytes::copy_from_slice(body.as_bytes())]),
+    )
+}
+
+/// A message with application headers.
+pub fn message_with_headers(key: &str, body: &str, headers: &[(&str, Value)]) -> Message {
+    let properties = MessageProperties {
+        application_headers: Some(headers.iter().cloned().collect()),
+        ..Default::default()
+    };
+    let mut bytes = Vec::new();
+    let packed = Struct32::of(&properties);
+    bytes.extend_from_slice(&(packed.bytes.len() as u32 + 2).to_be_bytes());
+    bytes.extend_from_slice(&packed.code.to_be_bytes());
+    bytes.extend_from_slice(&packed.bytes);
+    let delivery = DeliveryProperties {
+        routing_key: Some(key.into()),
+        ..Default::default()
+    };
+    let mut whole = Vec::new();
+    header::encode(&Some(delivery), &bytes, &mut whole);
+    let parts = header::split(&whole).expect("a sound header");
+    Message::new(
+        Some(parts),
+        Some(&[Bytes::copy_from_slice(body.as_bytes())]),
+    )
+}
+
+/// A set of the ids given.
+pub fn ids(ids: impl IntoIterator<Item = u32>) -> SequenceSet {
+    let mut set = SequenceSet::new();
+    for id in ids {
+        set.insert(CommandId(id));
+    }
+    set
+}
+
+/// A set of one range.
+pub fn range(first: u32, last: u32) -> SequenceSet {
+    SequenceSet::from_range(CommandId(first), CommandId(last))
+}

@@ -1,0 +1,104 @@
+//! What a channel is told, in a form that tests compare.
+
+use ferrymq::broker::{Delivery, Effect};
+use ferrymq::wire::{CommandId, DetachCode, ErrorCode, SequenceSet, Struct32};
+
+/// One thing told to a client, without the numbers that the harness checks by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told {
+    Attached,
+    Detached(DetachCode),
+    /// Destination, body, and whether it was delivered before.
+    Delivered(Box<Arrived>),
+    /// To which command.
+    Result(CommandId, Box<Struct32>),
+    Accepted(SequenceSet),
+    Failed(Box<Failure>),
+    /// Ids, and whether the client shall answer soon.
+    Completed(SequenceSet, bool),
+    Confirmed(SequenceSet),
+    Expected(SequenceSet),
+}
+
+/// A message that arrived.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrived {
+    pub destination: String,
+    pub body: String,
+    pub id: u32,
+    pub redelivered: bool,
+    pub ttl: Option<u64>,
+    pub sync: bool,
+}
+
+/// An exception.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    pub code: ErrorCode,
+    /// Class and command.
+    pub of: (u8, u8),
+    /// The number of the command at fault.
+    pub at: u32,
+    pub text: String,
+}
+
+impl Told {
+    /// The channel, what it is told, and the number among the broker's commands if it is one.
+    pub fn of(effect: Effect) -> (u16, Told, Option<CommandId>) {
+        match effect {
+            Effect::Attached { channel, .. } => (channel, Told::Attached, None),
+            Effect::Detached { channel, code, .. } => (channel, Told::Detached(code), None),
+            Effect::Deliver(delivery) => {
+                let (channel, id) = (delivery.channel, delivery.id);
+                let arrived = Box::new(Arrived::of(delivery));
+                (channel, Told::Delivered(arrived), Some(id))
+            }
+            Effect::Result {
+                channel,
+                id,
+                command,
+                value,
+            } => (channel, Told::Result(command, value), Some(id)),
+            Effect::Accept {
+                channel,
+                id,
+                transfers,
+            } => (channel, Told::Accepted(transfers), Some(id)),
+            Effect::Exception {
+                channel,
+                id,
+                command,
+                refusal,
+                ..
+            } => {
+                let failure = Failure {
+                    code: refusal.code,
+                    of: (refusal.class, refusal.command),
+                    at: command.0,
+                    text: refusal.text,
+                };
+                (channel, Told::Failed(Box::new(failure)), Some(id))
+            }
+            Effect::Completed {
+                channel,
+                commands,
+                timely_reply,
+            } => (channel, Told::Completed(commands, timely_reply), None),
+            Effect::Confirmed { channel, commands } => (channel, Told::Confirmed(commands), None),
+            Effect::Expected { channel, commands } => (channel, Told::Expected(commands), None),
+        }
+    }
+}
+
+impl Arrived {
+    fn of(delivery: Delivery) -> Arrived {
+        Arrived {
+            destination: delivery.subscription.destination.to_string(),
+            body: String::from_utf8_lossy(&delivery.message.body()).into_owned(),
+            id: delivery.id.0,
+            redelivered: delivery.redelivered,
+            ttl: delivery.ttl,
+            sync: delivery.sync,
+        }
+    }
+}
