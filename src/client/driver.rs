@@ -175,6 +175,13 @@ impl Driver {
                 }
             }
             Event::Redirect { host, .. } => self.end(&Error::Redirected { host }),
+            Event::Closed { code, text, by } => self.end(&Error::Closed { code, text, by }),
+            event => self.session_event(event),
+        }
+    }
+
+    fn session_event(&mut self, event: Event) {
+        match event {
             Event::Attached { channel, .. } => {
                 if let Some(entry) = self.sessions.get_mut(&channel)
                     && let Some(attaching) = entry.attaching.take()
@@ -224,7 +231,6 @@ impl Driver {
                     body,
                 },
             ),
-            Event::Closed { code, text, by } => self.end(&Error::Closed { code, text, by }),
             // The broker's accepts and what it says of timeouts and replays change nothing here.
             _ => {}
         }

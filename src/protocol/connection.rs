@@ -183,18 +183,17 @@ impl Connection {
         }
     }
 
-    /// Takes all of `buffer`, however the bytes were cut. `buffer` keeps its spare room.
+    /// Takes all of `buffer`, however the bytes were cut. `buffer` keeps its spare room. A caller
+    /// that stops reading for reasons of its own calls this with an empty buffer now and then,
+    /// so that the peer is not taken for silent.
     pub fn handle_input(&mut self, now: Time, buffer: &mut BytesMut) {
         self.now = now;
         if self.state == State::Closed {
             buffer.clear();
             return;
         }
-        if self.heartbeat > 0 {
-            self.timers.set(
-                Timer::InputExpiry,
-                now.plus_milliseconds(2 * self.heartbeat),
-            );
+        if self.state != State::Closing {
+            self.expect_input();
         }
         if self.input.is_empty() {
             self.input = buffer.split();
@@ -250,21 +249,34 @@ impl Connection {
                     "the connection was not opened in time".into(),
                     ClosedBy::Us,
                 ),
+                // Nobody has looked for input.
+                Timer::InputExpiry if !self.wants_input() => self.expect_input(),
                 Timer::InputExpiry => self.end(
                     CloseCode::CONNECTION_FORCED,
                     "no heartbeat for two intervals".into(),
                     ClosedBy::Lost,
                 ),
-                Timer::Linger => self.become_closed(),
+                Timer::Linger => {
+                    self.output = Output::default();
+                    self.become_closed();
+                }
                 Timer::HeartbeatSend => {
                     // A peer that does not read gets no more of them than it asked for.
-                    if !self.reply(0, &Control::ConnectionHeartbeat(ConnectionHeartbeat {})) {
-                        continue;
+                    if self.reply(0, &Control::ConnectionHeartbeat(ConnectionHeartbeat {})) {
+                        self.timers
+                            .set(timer, now.plus_milliseconds(self.heartbeat));
                     }
-                    self.timers
-                        .set(timer, now.plus_milliseconds(self.heartbeat));
                 }
             }
+        }
+    }
+
+    /// Runs the time that the peer may be silent anew.
+    fn expect_input(&mut self) {
+        if self.heartbeat > 0 {
+            let silence = self.heartbeat.saturating_mul(2);
+            self.timers
+                .set(Timer::InputExpiry, self.now.plus_milliseconds(silence));
         }
     }
 
@@ -311,7 +323,7 @@ impl Connection {
         matches!(self.state, State::Closing | State::Closed)
     }
 
-    /// Everything is said and written: the socket can be closed.
+    /// Everything is said and written, or the time for it is up: the socket can be closed.
     pub fn should_close_socket(&self) -> bool {
         self.state == State::Closed && self.output.is_empty()
     }
@@ -400,6 +412,12 @@ impl Connection {
         self.state = State::Closed;
         self.timers.stop_all();
         self.forget_sessions();
+        if !self.output.is_empty() {
+            // A peer that reads nothing any more does not keep the socket.
+            let linger = limits::UNOPENED_LINGER_MILLISECONDS;
+            self.timers
+                .set(Timer::Linger, self.now.plus_milliseconds(linger));
+        }
     }
 
     fn forget_sessions(&mut self) {
@@ -475,6 +493,7 @@ impl Connection {
             if broker {
                 // 0-10: the version offered, then the socket is closed.
                 self.output.bytes(&protocol_header::BYTES);
+                self.become_closed();
             }
             return Turn::NeedsInput;
         }
@@ -570,10 +589,7 @@ impl Connection {
                 Timer::HeartbeatSend,
                 self.now.plus_milliseconds(self.heartbeat),
             );
-            self.timers.set(
-                Timer::InputExpiry,
-                self.now.plus_milliseconds(2 * self.heartbeat),
-            );
+            self.expect_input();
         }
     }
 }

@@ -31,10 +31,13 @@ pub struct Manners {
     pub closes: bool,
 }
 
+/// Header and body segment of a message.
+pub type Stored = (Option<Bytes>, Option<Body>);
+
 /// What the broker has seen.
 #[derive(Debug, Default)]
 pub struct Seen {
-    pub queues: BTreeMap<Text, VecDeque<(Option<Bytes>, Option<Body>)>>,
+    pub queues: BTreeMap<Text, VecDeque<Stored>>,
     pub commands: Vec<Command>,
     pub accepted: SequenceSet,
     pub released: SequenceSet,
@@ -172,58 +175,87 @@ impl Serving {
             return;
         }
         self.seen.lock().commands.push(command.clone());
-        let Some(line) = self.lines.get_mut(&channel) else {
-            return;
+        let refused = match command {
+            Command::MessageTransfer(transfer) => {
+                self.transfer(channel, id, &transfer, header, body)
+            }
+            Command::QueueQuery(query) => self.query(channel, id, query.queue),
+            command => self.credit(channel, command),
         };
+        match refused {
+            Some(code) => self.fail(channel, id, code),
+            None => {
+                self.done(channel, id, sync);
+                self.deliver(channel);
+            }
+        }
+    }
+
+    /// Sends a command of the broker.
+    fn say(&mut self, channel: u16, command: &Command) {
+        if let Some(line) = self.lines.get_mut(&channel) {
+            self.end
+                .send_command(channel, line.next, command, false, None);
+            line.next = line.next.next();
+        }
+    }
+
+    fn transfer(
+        &mut self,
+        channel: u16,
+        id: CommandId,
+        transfer: &MessageTransfer,
+        header: Option<Bytes>,
+        body: Option<Body>,
+    ) -> Option<ErrorCode> {
+        if transfer.destination == "nowhere" {
+            return Some(ErrorCode::NOT_FOUND);
+        }
+        let parts = header::split(header.as_deref().unwrap_or_default()).unwrap();
+        let key = parts
+            .delivery
+            .unwrap_or_default()
+            .routing_key
+            .unwrap_or_default();
+        self.seen
+            .lock()
+            .queues
+            .entry(key)
+            .or_default()
+            .push_back((header, body));
+        let accept = MessageAccept {
+            transfers: SequenceSet::of(id),
+        };
+        self.say(channel, &Command::MessageAccept(accept));
+        None
+    }
+
+    fn query(&mut self, channel: u16, id: CommandId, queue: Text) -> Option<ErrorCode> {
+        let count = self.seen.lock().queues.get(&queue).map_or(0, VecDeque::len);
+        let message_count = count as u32;
+        let result = QueueQueryResult {
+            queue,
+            message_count,
+            ..Default::default()
+        };
+        let value = Some(Struct32::of(&result));
+        self.say(
+            channel,
+            &Command::ExecutionResult(ExecutionResult {
+                command_id: id,
+                value,
+            }),
+        );
+        None
+    }
+
+    /// Subscriptions, credit and settlement.
+    fn credit(&mut self, channel: u16, command: Command) -> Option<ErrorCode> {
+        let line = self.lines.get_mut(&channel)?;
         match command {
-            Command::MessageTransfer(transfer) if transfer.destination == "nowhere" => {
-                return self.fail(channel, id, ErrorCode::NOT_FOUND);
-            }
-            Command::MessageTransfer(_) => {
-                let parts = header::split(header.as_deref().unwrap_or_default()).unwrap();
-                let key = parts
-                    .delivery
-                    .unwrap_or_default()
-                    .routing_key
-                    .unwrap_or_default();
-                self.seen
-                    .lock()
-                    .queues
-                    .entry(key)
-                    .or_default()
-                    .push_back((header, body));
-                let accept = MessageAccept {
-                    transfers: SequenceSet::of(id),
-                };
-                let next = line.next;
-                line.next = next.next();
-                let accept = Command::MessageAccept(accept);
-                self.end.send_command(channel, next, &accept, false, None);
-            }
-            Command::QueueQuery(query) => {
-                let count = self
-                    .seen
-                    .lock()
-                    .queues
-                    .get(&query.queue)
-                    .map_or(0, VecDeque::len);
-                let result = QueueQueryResult {
-                    queue: query.queue,
-                    message_count: count as u32,
-                    ..Default::default()
-                };
-                let value = Some(Struct32::of(&result));
-                let result = Command::ExecutionResult(ExecutionResult {
-                    command_id: id,
-                    value,
-                });
-                let next = line.next;
-                line.next = next.next();
-                self.end.send_command(channel, next, &result, false, None);
-            }
             Command::MessageSubscribe(subscribe) => {
                 if subscribe.queue == "missing" {
-                    return self.fail(channel, id, ErrorCode::NOT_FOUND);
+                    return Some(ErrorCode::NOT_FOUND);
                 }
                 let (queue, accept_mode) = (subscribe.queue, subscribe.accept_mode);
                 let reader = Reader {
@@ -253,11 +285,10 @@ impl Serving {
             Command::MessageRelease(release) => {
                 self.seen.lock().released.union(&release.transfers);
             }
-            Command::TxCommit(_) => return self.fail(channel, id, ErrorCode::COMMAND_INVALID),
+            Command::TxCommit(_) => return Some(ErrorCode::COMMAND_INVALID),
             _ => {}
         }
-        self.done(channel, id, sync);
-        self.deliver(channel);
+        None
     }
 
     /// Completes silently; tells when asked.

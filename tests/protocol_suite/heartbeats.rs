@@ -114,3 +114,22 @@ fn heartbeats_of_the_peer_are_no_events() {
     assert_eq!(raw.feed(&control(0, &heartbeat()).repeat(100)), []);
     assert_eq!(raw.controls(), []);
 }
+
+#[test]
+fn a_peer_that_is_not_read_is_not_taken_for_silent() {
+    let mut raw = opened();
+    let attach = crate::raw::attach(0, b"s");
+    raw.broker
+        .handle_input(NOW, &mut BytesMut::from(&attach[..]));
+    assert!(matches!(
+        raw.broker.poll_event(),
+        Some(Event::Attach { .. })
+    ));
+    let waiting = control(0, &heartbeat()).repeat(20_000);
+    raw.broker
+        .handle_input(NOW, &mut BytesMut::from(&waiting[..]));
+    assert_eq!(raw.broker.poll_event(), None);
+    assert!(!raw.broker.wants_input());
+    raw.broker.handle_timeout(Time(NOW.0 + 60_000));
+    assert!(raw.broker.is_open());
+}

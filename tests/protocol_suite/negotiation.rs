@@ -404,6 +404,27 @@ fn a_closing_connection_waits_for_close_ok_but_not_for_ever() {
 }
 
 #[test]
+fn a_peer_that_does_not_read_the_last_words_does_not_keep_the_socket() {
+    let close = ConnectionClose {
+        reply_code: CloseCode::NORMAL,
+        reply_text: None,
+    };
+    let mut closed_by_peer = Raw::opened();
+    closed_by_peer.feed(&control(0, &Control::ConnectionClose(close)));
+    let mut closed_by_us = Raw::opened();
+    closed_by_us.broker.close(CloseCode::CONNECTION_FORCED, "");
+    let mut another_version = Raw::new(broker_config());
+    another_version.feed(b"AMQP\x00\x01\x00\x00");
+    for mut raw in [closed_by_peer, closed_by_us, another_version] {
+        assert!(!raw.broker.should_close_socket());
+        let at = raw.broker.poll_timeout().expect("a deadline");
+        raw.broker.handle_timeout(at);
+        assert!(raw.broker.should_close_socket());
+        assert_eq!(raw.broker.poll_timeout(), None);
+    }
+}
+
+#[test]
 fn the_text_of_a_close_is_cut_to_128_bytes_between_characters() {
     let mut raw = Raw::opened();
     raw.broker
