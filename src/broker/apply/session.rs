@@ -108,7 +108,7 @@ impl Core {
         let told = sync || matches!(request, Request::Sync);
         let code = code_of(&request);
         match self.perform(id, command, request, out) {
-            Ok(()) => self.complete(id, command, told),
+            Ok(()) => self.complete_unless_pending(id, command, told),
             Err(mut refusal) => {
                 if refusal.class == 0 {
                     (refusal.class, refusal.command) = code;
@@ -150,7 +150,9 @@ impl Core {
                 destination,
                 flow_mode,
             } => self.set_flow_mode(id, &destination, flow_mode),
-            Request::FlushSubscription { destination } => self.flush(id, &destination, out),
+            Request::FlushSubscription { destination } => {
+                self.flush(id, command, &destination, out)
+            }
             Request::Stop { destination } => self.stop(id, &destination),
             Request::Cancel { destination } => self.cancel(id, &destination, out),
             Request::Subscribe(subscribe) => self.subscribe(id, *subscribe),
@@ -171,7 +173,31 @@ impl Core {
             Request::QueuePurge(purge) => self.queue_purge(&purge, out),
             Request::QueueQuery(query) => self.queue_query(id, command, &query, out),
             Request::Refused(refusal) => Err(*refusal),
-            Request::Sync | Request::Nothing => Ok(()),
+            Request::Sync => {
+                let incoming = &mut self.session_mut(id).incoming;
+                if !incoming.pending.is_empty() {
+                    incoming.waiting.insert(command);
+                }
+                Ok(())
+            }
+            Request::Nothing => Ok(()),
+        }
+    }
+
+    /// 0-10: execution.sync completes when all commands before it have.
+    fn complete_unless_pending(&mut self, id: SessionId, command: CommandId, told: bool) {
+        let session = self.sessions.get(id.0);
+        if session.is_none_or(|session| !session.incoming.is_pending(command)) {
+            self.complete(id, command, told);
+        }
+    }
+
+    /// Commands that were pending are done, and that is told: their client has waited for it.
+    pub(super) fn complete_pending(&mut self, id: SessionId, commands: &SequenceSet) {
+        if let Some(session) = self.sessions.get_mut(id.0).filter(|s| !s.is_ending) {
+            session.incoming.finish(commands);
+            session.incoming.is_telling = true;
+            self.scratch.telling.push(id);
         }
     }
 
@@ -267,7 +293,9 @@ impl Core {
         }
         let commands = session.incoming.completed.clone();
         if confirmed {
-            let commands = commands.clone();
+            let mut commands = commands.clone();
+            commands.union(&session.incoming.pending);
+            commands.union(&session.incoming.waiting);
             out.effects
                 .push((key, Effect::Confirmed { channel, commands }));
         }
