@@ -534,3 +534,27 @@ fn message_without_header_has_no_key_and_stays_without() {
     session.publish_message("", bare);
     assert_eq!(session.count(""), 1);
 }
+
+#[test]
+fn acquire_of_every_other_message_names_no_more_than_an_answer_can_carry() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    session.declare("q");
+    let count: u32 = 18_000;
+    session.publish_many("q", 0, count);
+    session.browse("q", "b");
+    session.flow("b", u32::MAX);
+    session.told();
+    let other = broker.session("b");
+    other.browse("q", "b");
+    other.flow("b", u32::MAX);
+    other.told();
+    for first in (0..count).step_by(4000) {
+        let odd = (first..count.min(first + 4000)).filter(|n| n % 2 == 1);
+        other.acquire(ids(odd));
+    }
+    let before = session.count("q");
+    let acquired = session.acquire(range(0, count));
+    assert_eq!(u64::from(before - session.count("q")), acquired.id_count());
+    assert!(acquired.ranges().len() <= ferrymq::wire::limits::RANGES_MAX);
+}

@@ -14,6 +14,7 @@ use crate::broker::queue::Queue;
 use crate::broker::selector::Selector;
 use crate::broker::session::{Session, Unsettled};
 use crate::broker::subscription::{Subscription, SubscriptionRef};
+use crate::wire::limits::RANGES_MAX;
 use crate::wire::{
     AcceptMode, AcquireMode, CommandId, CreditUnit, ErrorCode, FlowMode, MessageAcquired,
     MessageSubscribe, SequenceSet, Struct32, Value,
@@ -491,8 +492,8 @@ impl Core {
         Ok(())
     }
 
-    /// `message.acquire` of browsed messages: the answer names those that were still to be had.
-    /// With accept mode none they leave the queue at once.
+    /// `message.acquire` of browsed messages: the answer names those that were still to be had, so far
+    /// as one answer can; what it does not name is not acquired and can be asked for again. With accept mode none they leave the queue at once.
     pub(super) fn acquire(
         &mut self,
         id: SessionId,
@@ -503,6 +504,9 @@ impl Core {
         let mut acquired = SequenceSet::new();
         let mut queues = BTreeSet::new();
         self.for_each_unsettled(id, transfers, |core, count| {
+            if acquired.ranges().len() >= RANGES_MAX {
+                return;
+            }
             let Some(unsettled) = core.session(id).unsettled.get(count).cloned() else {
                 return;
             };
