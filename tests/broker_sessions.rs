@@ -388,3 +388,38 @@ fn no_local_queue_keeps_out_what_its_owner_s_connection_publishes() {
     broker.session("c").publish("q", "foreign");
     assert_eq!(session.count("q"), 1);
 }
+
+#[test]
+fn completions_in_more_pieces_than_a_broker_keeps_end_the_session() {
+    let broker = Broker::new().without_comparing();
+    let session = broker.session("a");
+    let most = u32::try_from(ferrymq::broker::limits::COMPLETED_RANGES_MAX).expect("a bound");
+    for n in 0..most {
+        session.send_numbered(2 * n, Request::Nothing, false);
+    }
+    assert_eq!(session.told(), []);
+    session.send_numbered(2 * most, Request::Nothing, false);
+    session.assert_failed(506, "completed");
+}
+
+#[test]
+fn known_completions_in_thousands_of_ranges_are_taken_out_of_thousands() {
+    let session = Broker::new().without_comparing().session("a");
+    for _ in 0..100 {
+        session.connection.broker.in_one_entry(|| {
+            for _ in 0..200 {
+                session.send(Request::Nothing);
+            }
+        });
+    }
+    session.know_completed(ids((0..16_000).filter(|n| n % 2 == 0)));
+    session.know_completed(ids((0..20_000).filter(|n| n % 4 == 1)));
+    session.send(Request::Sync);
+    let expected: Vec<u32> = (0..=20_000)
+        .filter(|n| (*n >= 16_000 || n % 2 == 1) && n % 4 != 1 || *n == 20_000)
+        .collect();
+    let [Told::Completed(commands, _)] = &session.told()[..] else {
+        panic!("no completion");
+    };
+    assert_eq!(*commands, ids(expected));
+}

@@ -94,6 +94,11 @@ impl Incoming {
         self.pending.contains(command) || self.waiting.contains(command)
     }
 
+    /// How many pieces it is kept in.
+    pub fn ranges(&self) -> usize {
+        self.completed.ranges().len() + self.pending.ranges().len() + self.waiting.ranges().len()
+    }
+
     /// Pending commands are done, and with them the syncs that waited for no other.
     pub fn finish(&mut self, commands: &SequenceSet) {
         for (first, last) in commands.ranges() {

@@ -11,6 +11,7 @@ use crate::broker::effect::{Out, Tag};
 use crate::broker::ids::{QueueId, SessionId, SubscriptionId};
 use crate::broker::limits;
 use crate::broker::queue::Queue;
+use crate::broker::ranges::without;
 use crate::broker::selector::Selector;
 use crate::broker::session::{Session, Unsettled};
 use crate::broker::subscription::{Subscription, SubscriptionRef};
@@ -544,10 +545,7 @@ impl Core {
         out: &mut Out,
     ) {
         let session = self.session_mut(id);
-        let mut fresh = commands.clone();
-        for (first, last) in session.outgoing_completed.ranges() {
-            fresh.remove_range(*first, *last);
-        }
+        let fresh = without(commands, &session.outgoing_completed);
         if session.outgoing_next == 0 || fresh.is_empty() {
             return;
         }
@@ -556,6 +554,9 @@ impl Core {
         session
             .outgoing_completed
             .union(&fresh.clipped(oldest, newest));
+        if session.outgoing_completed.ranges().len() > limits::COMPLETED_REMEMBERED_MAX {
+            session.outgoing_completed.clear();
+        }
         let mut queues = BTreeSet::new();
         self.for_each_unsettled(id, &fresh, |core, count| {
             let Some(session) = core.sessions.get_mut(id.0) else {

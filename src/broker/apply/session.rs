@@ -8,6 +8,7 @@ use crate::broker::core::{Core, Work};
 use crate::broker::effect::{Effect, Out};
 use crate::broker::ids::{ConnectionKey, MemberId, SessionId};
 use crate::broker::limits;
+use crate::broker::ranges::without;
 use crate::broker::session::{Session, SessionName};
 use crate::wire::{CommandId, DetachCode, ErrorCode, SequenceSet};
 
@@ -105,6 +106,11 @@ impl Core {
     ) {
         let incoming = &mut self.session_mut(id).incoming;
         incoming.next = command.next();
+        if incoming.ranges() >= limits::COMPLETED_RANGES_MAX {
+            let text = "too many gaps between completed commands that are not known-completed";
+            let refusal = refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text);
+            return self.fail_session(id, command, refusal, out);
+        }
         let told = sync || matches!(request, Request::Sync);
         let code = code_of(&request);
         match self.perform(id, command, request, out) {
@@ -268,9 +274,7 @@ impl Core {
 
     pub(in crate::broker) fn known_completed(&mut self, id: SessionId, commands: &SequenceSet) {
         let completed = &mut self.session_mut(id).incoming.completed;
-        for (first, last) in commands.ranges() {
-            completed.remove_range(*first, *last);
-        }
+        *completed = without(completed, commands);
     }
 
     /// 0-10: session.flush. Answered with everything already done; completions with timely-reply,
