@@ -423,3 +423,15 @@ fn known_completions_in_thousands_of_ranges_are_taken_out_of_thousands() {
     };
     assert_eq!(*commands, ids(expected));
 }
+
+#[test]
+fn member_that_was_down_in_a_former_epoch_keeps_its_sessions() {
+    let broker = Broker::new();
+    broker.begin_epoch(MEMBER, 2);
+    let session = broker.session("a");
+    broker.sequencer(Command::MemberDown {
+        member: MEMBER,
+        epoch: 1,
+    });
+    session.assert_untroubled();
+}
