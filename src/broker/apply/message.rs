@@ -53,6 +53,7 @@ impl Core {
             },
             session: id,
             queue: queue_id,
+            deleted_queue: None,
             tag: Arc::new(tag),
             is_acquiring,
             is_explicit: subscribe.accept_mode == AcceptMode::EXPLICIT,
@@ -336,14 +337,21 @@ impl Core {
         session.unsettled.get_mut(count)
     }
 
-    /// Forgets a delivery of which nothing can come any more, and else marks it as not acquired.
+    /// Forgets a delivery of which nothing can come any more, and else marks it as not acquired. An
+    /// accept in the open transaction is forgotten with it.
     pub(super) fn settle(&mut self, id: SessionId, count: u64) -> Option<Unsettled> {
         let session = self.sessions.get_mut(id.0)?;
-        let unsettled = Self::unsettled_mut(session, count)?;
+        let unsettled = session.unsettled.get_mut(count)?;
         if !unsettled.is_acquired {
             return None;
         }
         unsettled.is_acquired = false;
+        if std::mem::take(&mut unsettled.is_in_transaction)
+            && let Some(transaction) = &mut session.transaction
+        {
+            let id = CommandId(count as u32);
+            transaction.accepts.remove_range(id, id);
+        }
         let settled = unsettled.clone();
         if settled.is_over() {
             session.unsettled.remove(count);
@@ -414,7 +422,8 @@ impl Core {
     }
 
     /// `message.release`: the messages go back to their places. The redelivered flag stays as it
-    /// is unless the client asks for it.
+    /// is unless the client asks for it. A message accepted in the open transaction goes back too:
+    /// Qpid's clients release before they roll back.
     pub(super) fn release(
         &mut self,
         id: SessionId,
@@ -424,15 +433,6 @@ impl Core {
     ) {
         let mut queues = BTreeSet::new();
         self.for_each_unsettled(id, transfers, |core, count| {
-            let in_transaction = |u: &Unsettled| u.is_in_transaction;
-            if core
-                .session(id)
-                .unsettled
-                .get(count)
-                .is_some_and(in_transaction)
-            {
-                return;
-            }
             if let Some(settled) = core.settle(id, count)
                 && core.put_back(&settled, set_redelivered)
             {

@@ -6,7 +6,7 @@ use super::refuse;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::effect::Out;
-use crate::broker::ids::{ConnectionKey, ExchangeId, GroupTime, QueueId, QueueRef, SessionId};
+use crate::broker::ids::{ConnectionKey, ExchangeId, GroupTime, QueueId, SessionId};
 use crate::broker::limits;
 use crate::broker::message::{Message, Stored};
 use crate::broker::session::TransactionPublish;
@@ -27,6 +27,7 @@ impl Core {
         let exchange = self.exchange_named(destination)?;
         let stored = Stored {
             handle: self.scratch.handle,
+            publisher: self.session(id).connection,
             message,
         };
         let mut matched = std::mem::take(&mut self.scratch.matched);
@@ -34,8 +35,7 @@ impl Core {
         let routed = if self.session(id).transaction.is_some() {
             self.publish_in_transaction(id, stored, &matched)
         } else {
-            let publisher = self.session(id).connection;
-            self.enqueue_all(&stored, &matched, publisher, out)
+            self.enqueue_all(&stored, &matched, out)
         };
         matched.clear();
         self.scratch.matched = matched;
@@ -126,7 +126,6 @@ impl Core {
         &mut self,
         stored: &Stored,
         matched: &[QueueId],
-        publisher: ConnectionKey,
         out: &mut Out,
     ) -> Result<(), Refusal> {
         let mut result = Ok(());
@@ -134,7 +133,6 @@ impl Core {
         for queue in matched {
             // A delivery on the way may have ended a queue by auto-delete.
             if let Some(reference) = self.queues.get(queue.0).map(|queue| queue.reference)
-                && !self.is_local(reference, publisher)
                 && let Err(text) = self.enqueue(reference.id, stored.clone(), expires, out)
             {
                 let refusal = refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text);
@@ -145,8 +143,8 @@ impl Core {
     }
 
     /// Whether a queue keeps out what a connection publishes (`no-local`).
-    fn is_local(&self, queue: QueueRef, publisher: ConnectionKey) -> bool {
-        let queue = self.queue(queue.id);
+    fn is_local(&self, queue: QueueId, publisher: ConnectionKey) -> bool {
+        let queue = self.queue(queue);
         if !queue.is_no_local {
             return false;
         }
@@ -169,6 +167,9 @@ impl Core {
         expires: GroupTime,
         out: &mut Out,
     ) -> Result<(), String> {
+        if self.is_local(id, stored.publisher) {
+            return Ok(());
+        }
         let queue = self.queue_mut(id);
         if let Some(text) = queue.overflow(stored.message.size()) {
             queue.counters.discards_overflow += 1;
@@ -180,15 +181,11 @@ impl Core {
     }
 
     /// Enqueues what a committed transaction publishes. The limits were looked at for the whole.
-    pub(super) fn enqueue_committed(
-        &mut self,
-        publish: TransactionPublish,
-        publisher: ConnectionKey,
-        out: &mut Out,
-    ) {
+    pub(super) fn enqueue_committed(&mut self, publish: TransactionPublish, out: &mut Out) {
         let expires = self.expiry(&publish.stored.message);
         for reference in publish.queues {
-            if self.live_queue(reference).is_some() && !self.is_local(reference, publisher) {
+            let publisher = publish.stored.publisher;
+            if self.live_queue(reference).is_some() && !self.is_local(reference.id, publisher) {
                 let queue = self.queue_mut(reference.id);
                 queue.enqueue(publish.stored.clone(), expires);
                 self.dispatch(reference.id, out);
