@@ -72,14 +72,21 @@ def _python(arguments):
     return done.stdout
 
 
-def list_cases(module):
-    """Names of a module's cases, in the order in which they run."""
-    if module.is_public:
-        arguments = [os.path.join(HOME, "bin", "qpid-python-test"), "-l", "-m", module.name,
-                     module.name + ".*"]
-    else:
-        arguments = ["-m", module.name, "--list"]
-    return [line for line in _python(arguments).split("\n") if line.startswith(module.name + ".")]
+def list_cases(modules):
+    """Names of the modules' cases, by module, in the order in which they run."""
+    public = [module for module in modules if module.is_public]
+    output = ""
+    if public:
+        arguments = [os.path.join(HOME, "bin", "qpid-python-test"), "-l"]
+        for module in public:
+            arguments += ["-m", module.name]
+        output += _python(arguments + [module.name + ".*" for module in public])
+    for module in modules:
+        if not module.is_public:
+            output += _python(["-m", module.name, "--list"])
+    names = output.split("\n")
+    return {module: [name for name in names if name.startswith(module.name + ".")]
+            for module in modules}
 
 
 class Outcome:
