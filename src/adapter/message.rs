@@ -10,9 +10,9 @@ use crate::broker::selector::Selector;
 use crate::broker::{Delivery, Request, Tag};
 use crate::protocol::Body;
 use crate::wire::{
-    self, Command, DeliveryProperties, ErrorCode, MessageAccept, MessageAcquire, MessageCancel,
-    MessageFlow, MessageFlush, MessageReject, MessageRelease, MessageSetFlowMode, MessageStop,
-    MessageSubscribe, MessageTransfer,
+    self, Command, ErrorCode, MessageAccept, MessageAcquire, MessageCancel, MessageFlow,
+    MessageFlush, MessageReject, MessageRelease, MessageSetFlowMode, MessageStop, MessageSubscribe,
+    MessageTransfer,
 };
 
 /// The argument of `message.subscribe` that holds a selector. Clients of Qpid send it.
@@ -34,8 +34,7 @@ pub(super) fn transfer(
         }
         Err(error) => return Outcome::Close(error.to_string()),
     };
-    let mut message = Message::new(parts, body.map(|body| &body[..]));
-    message.set_exchange(&transfer.destination);
+    let message = Message::new(parts, body.map(|body| &body[..]), &transfer.destination);
     let request = Request::Transfer {
         destination: transfer.destination,
         accept_mode: transfer.accept_mode,
@@ -141,9 +140,7 @@ impl Transfers {
         let message = &delivery.message;
         self.header.clear();
         if message.has_header {
-            let changed = changed_properties(delivery);
-            let properties = changed.as_ref().unwrap_or(&message.delivery);
-            wire::header::encode(properties, message.other_header(), &mut self.header);
+            message.delivered_header(delivery.redelivered, delivery.ttl, &mut self.header);
         }
         let kept = self.last.take();
         let tag = &delivery.subscription;
@@ -162,20 +159,4 @@ fn command_of(tag: &Tag) -> Command {
         accept_mode: tag.accept_mode,
         acquire_mode: tag.acquire_mode,
     })
-}
-
-/// The delivery properties where they differ from those published: the redelivered flag is raised,
-/// the time to live is what is left of it. All else passes unchanged, as qpidd does.
-fn changed_properties(delivery: &Delivery) -> Option<Option<DeliveryProperties>> {
-    let published = delivery.message.delivery.as_ref();
-    let is_raised = delivery.redelivered && published.is_none_or(|found| !found.redelivered);
-    let ttl_differs =
-        delivery.ttl.is_some() && published.and_then(|found| found.ttl) != delivery.ttl;
-    if !is_raised && !ttl_differs {
-        return None;
-    }
-    let mut properties = published.cloned().unwrap_or_default();
-    properties.redelivered |= delivery.redelivered;
-    properties.ttl = delivery.ttl.or(properties.ttl);
-    Some(Some(properties))
 }

@@ -8,14 +8,17 @@ use std::task::Poll;
 use super::clock::Clock;
 use crate::cluster::Group;
 
-/// Does the sequencer's duty of one member's seat, for ever.
-pub async fn run(group: Arc<dyn Group>, clock: Clock) {
+/// Does the sequencer's duty of one member's seat until the group has come apart; says how.
+pub async fn run(group: Arc<dyn Group>, clock: Clock) -> String {
     let task = poll_fn(|context| Poll::Ready(context.waker().clone())).await;
     group.set_sequencer_waker(task);
     let mut sleep = pin!(tokio::time::sleep_until(clock.instant(0)));
     loop {
         let now = clock.millis();
         let next = group.tick(now);
+        if let Some(failure) = group.failure() {
+            return failure;
+        }
         if next.is_some_and(|next| next <= now) {
             tokio::task::yield_now().await;
             continue;

@@ -21,8 +21,8 @@ use super::registry::Registry;
 use super::{limits, sequencer};
 use crate::broker;
 use crate::broker::ids::MemberId;
-use crate::cluster::Group;
 use crate::cluster::solo::Solo;
+use crate::cluster::{Group, lockstep};
 use crate::protocol::{Bounds, BrokerConfig};
 use crate::security::sasl;
 use crate::wire::{Map, Text, Value};
@@ -156,8 +156,19 @@ fn start_groups(options: &Options, clock: Clock) -> Result<Vec<Arc<dyn Group>>, 
             let solo = Solo::new(member, core_options, clock.millis());
             Ok(vec![Arc::new(solo)])
         }
-        GroupKind::Lockstep => Err("--group lockstep: not in this version".to_owned()),
+        GroupKind::Lockstep => {
+            let seed = options.lockstep_seed.unwrap_or_else(random);
+            notice!("Broker", "Lockstep group with seed={seed}");
+            let settings = lockstep::Settings::usual(seed);
+            let count = options.port.len();
+            let seats = lockstep::seats(count, core_options, settings, clock.millis());
+            Ok(seats.into_iter().map(seat_of).collect())
+        }
     }
+}
+
+fn seat_of(seat: lockstep::Seat<broker::Core>) -> Arc<dyn Group> {
+    Arc::new(seat)
 }
 
 fn broker_config(options: &Options) -> BrokerConfig {
@@ -209,7 +220,7 @@ fn uuid() -> String {
 
 /// Waits until the broker is told to stop, or cannot go on: some text says why.
 async fn wait_for_the_end(
-    sequencers: &mut JoinSet<()>,
+    sequencers: &mut JoinSet<String>,
     listeners: &mut JoinSet<Ended>,
 ) -> Option<String> {
     let signals = signal(SignalKind::terminate()).and_then(|terminate| {
@@ -230,20 +241,21 @@ async fn wait_for_the_end(
             None
         }
         Some(joined) = sequencers.join_next() => {
-            Some(format!("the sequencer has ended, a fault of the broker: {joined:?}"))
+            Some(joined.unwrap_or_else(|error| format!("a sequencer panicked: {error}")))
         }
         Some(joined) = listeners.join_next() => {
-            Some(format!("a listener has ended, a fault of the broker: {joined:?}"))
+            Some(format!("a listener has ended: {joined:?}"))
         }
     }
 }
 
-/// Ends the groups: their last words go to the log.
-fn finish(groups: &[Arc<dyn Group>], clock: Clock) -> Result<(), String> {
-    for group in groups {
-        if let Some(text) = group.finish(clock.millis())? {
-            notice!("Broker", "{text}");
-        }
+/// Ends the group, by any of its seats: its last words go to the log.
+fn finish(seats: &[Arc<dyn Group>], clock: Clock) -> Result<(), String> {
+    let Some(seat) = seats.first() else {
+        return Ok(());
+    };
+    if let Some(text) = seat.finish(clock.millis())? {
+        notice!("Broker", "{text}");
     }
     Ok(())
 }
