@@ -246,7 +246,6 @@ fn message_flush_that_is_not_done_is_completed_by_cancel() {
     let flush = session.flush("d");
     session.told();
     session.cancel("d");
-    session.flush_session(false, false, true);
     let [Told::Completed(commands, _)] = &session.told()[..] else {
         panic!("no completion");
     };
@@ -466,4 +465,110 @@ fn many_subscriptions_short_of_octets_do_not_keep_the_core_at_work() {
     session.purge("q");
     session.publish("q", "1");
     assert_eq!(session.received(), ["1"]);
+}
+
+#[test]
+fn execution_sync_waits_for_a_flush_before_it_only() {
+    let broker = Broker::new();
+    broker.hold_work();
+    let session = broker.session("a");
+    session.declare("q");
+    session.publish_many("q", 0, 3000);
+    session.subscribe("q", "d");
+    let (mut flush, mut sync) = (0, 0);
+    broker.in_one_entry(|| {
+        sync = session.send(ferrymq::broker::Request::Sync);
+        session.flow("d", 2500);
+        flush = session.flush("d");
+    });
+    let told = session.told();
+    let Some(Told::Completed(commands, _)) = told.last() else {
+        panic!("the sync is not completed");
+    };
+    assert!(commands.contains(CommandId(sync)));
+    assert!(!commands.contains(CommandId(flush)));
+    while broker.continue_once() {}
+    session.flush_session(false, false, true);
+    let told = session.told();
+    let Some(Told::Completed(commands, _)) = told.last() else {
+        panic!("no completion");
+    };
+    assert!(commands.contains(CommandId(flush)));
+}
+
+#[test]
+fn message_flush_finds_a_selected_message_deep_in_the_queue() {
+    let session = Broker::new().session("a");
+    session.declare("q");
+    session.publish_many("q", 0, 5000);
+    let wanted = [("colour", Value::Str16("blue".into()))];
+    session.publish_message("", broker::message_with_headers("q", "blue", &wanted));
+    session.subscribe_with("q", "d", selecting("colour = 'blue'"));
+    session.connection.broker.clone().in_one_entry(|| {
+        session.flow("d", 1);
+        session.flush("d");
+    });
+    assert_eq!(session.received_among_others(), ["blue"]);
+}
+
+#[test]
+fn message_flush_is_completed_behind_what_it_sends() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    session.declare("q");
+    session.publish_many("q", 0, 3000);
+    session.subscribe("q", "d");
+    let mut flush = 0;
+    broker.in_one_entry(|| {
+        session.flow("d", 2500);
+        flush = session.flush("d");
+        session.send_with(ferrymq::broker::Request::Sync, true);
+    });
+    let told = session.told();
+    let delivered = told
+        .iter()
+        .filter(|told| matches!(told, Told::Delivered(_)));
+    assert_eq!(delivered.count(), 2500);
+    let first_completed = told.iter().position(|told| match told {
+        Told::Completed(commands, _) => commands.contains(CommandId(flush)),
+        _ => false,
+    });
+    assert_eq!(first_completed, Some(told.len() - 1));
+    let Some(Told::Completed(commands, _)) = told.last() else {
+        panic!("not completed");
+    };
+    assert!(
+        commands.contains(CommandId(flush + 1)),
+        "the sync behind it too"
+    );
+}
+
+#[test]
+fn message_flush_sends_all_that_credit_allows_of_a_deep_queue() {
+    let session = subscribed(5000);
+    session.connection.broker.clone().in_one_entry(|| {
+        session.flow("d", 4000);
+        session.flush("d");
+    });
+    assert_eq!(session.received_among_others().len(), 4000);
+    session.publish("q", "more");
+    session.assert_untroubled();
+}
+
+#[test]
+fn message_flush_waits_for_headroom() {
+    let broker = Broker::new();
+    let connection = broker.connection_with(broker::MEMBER, 3, u64::MAX);
+    let session = connection.session("a");
+    session.declare("q");
+    session.publish_many("q", 0, 8);
+    session.subscribe("q", "d");
+    session.flow("d", 6);
+    session.flush("d");
+    assert_eq!(session.received().len(), 3);
+    connection.drained(3, 0);
+    assert_eq!(session.received_among_others().len(), 3);
+    connection.drained(3, 0);
+    session.publish("q", "more");
+    session.assert_untroubled();
 }

@@ -125,6 +125,8 @@ pub struct Queue {
     pub ready: Ring,
     /// Browsing subscriptions that have credit.
     pub browsers: Ring,
+    /// Subscriptions with a `message.flush` that is not done.
+    pub flushing: BTreeSet<SubscriptionId>,
     /// Acquiring subscriptions with a selector: their cursors go back when a message comes back.
     pub selecting: BTreeSet<SubscriptionId>,
     /// The subscription that has the queue for itself.
@@ -156,6 +158,7 @@ record!(Queue {
     subscriptions,
     ready,
     browsers,
+    flushing,
     selecting,
     exclusive_subscription,
     was_used,
@@ -185,6 +188,7 @@ impl Queue {
             subscriptions: BTreeSet::new(),
             ready: Ring::default(),
             browsers: Ring::default(),
+            flushing: BTreeSet::new(),
             selecting: BTreeSet::new(),
             exclusive_subscription: None,
             was_used: false,

@@ -70,6 +70,10 @@ pub struct Incoming {
     pub next: CommandId,
     /// Completed and not known by the client to be.
     pub completed: SequenceSet,
+    /// Begun and not done: what they ask takes longer than an entry, or waits for headroom.
+    pub pending: SequenceSet,
+    /// `execution.sync` commands that wait for a pending command before them.
+    pub waiting: SequenceSet,
     /// Transfers of which `message.accept` is still to be sent.
     pub accepted: SequenceSet,
     /// Whether completions are to be told at the end of the batch.
@@ -78,9 +82,40 @@ pub struct Incoming {
 record!(Incoming {
     next,
     completed,
+    pending,
+    waiting,
     accepted,
     is_telling
 });
+
+impl Incoming {
+    /// Whether a command that was taken is yet to be done.
+    pub fn is_pending(&self, command: CommandId) -> bool {
+        self.pending.contains(command) || self.waiting.contains(command)
+    }
+
+    /// How many pieces it is kept in.
+    pub fn ranges(&self) -> usize {
+        self.completed.ranges().len() + self.pending.ranges().len() + self.waiting.ranges().len()
+    }
+
+    /// Pending commands are done, and with them the syncs that waited for no other.
+    pub fn finish(&mut self, commands: &SequenceSet) {
+        for (first, last) in commands.ranges() {
+            self.pending.remove_range(*first, *last);
+            self.completed.insert_range(*first, *last);
+        }
+        let mut waiting = SequenceSet::new();
+        let next = self.pending.first();
+        for (first, last) in std::mem::take(&mut self.waiting).ranges() {
+            match next {
+                Some(next) if next.precedes(*first) => waiting.insert_range(*first, *last),
+                _ => self.completed.insert_range(*first, *last),
+            };
+        }
+        self.waiting = waiting;
+    }
+}
 
 /// Messages that an open transaction publishes, and what it accepts.
 #[derive(Clone, Debug, Hash, Default)]

@@ -90,13 +90,22 @@ impl Broker {
 
     /// A connection with so much headroom.
     pub fn connection_with(&self, member: MemberId, messages: u32, bytes: u64) -> Connection {
+        self.open("guest", member, messages, bytes)
+    }
+
+    /// A connection of another user.
+    pub fn connection_of(&self, user: &str) -> Connection {
+        self.open(user, MEMBER, u32::MAX, u64::MAX)
+    }
+
+    fn open(&self, user: &str, member: MemberId, messages: u32, bytes: u64) -> Connection {
         let mut inner = self.0.borrow_mut();
         inner.connections += 1;
         let number = ConnectionNumber(inner.connections);
         drop(inner);
         let record = ConnectionRecord {
             peer: "peer".into(),
-            user: "guest".into(),
+            user: user.into(),
             client_properties: Map::new(),
             headroom_messages: messages,
             headroom_bytes: bytes,

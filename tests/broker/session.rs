@@ -91,6 +91,16 @@ impl Session {
         self.arrivals().into_iter().map(body).collect()
     }
 
+    /// The bodies of the messages it was sent, among other things that it was told.
+    pub fn received_among_others(&self) -> Vec<String> {
+        let told = self.told().into_iter();
+        told.filter_map(|told| match told {
+            Told::Delivered(arrived) => Some(arrived.body),
+            _ => None,
+        })
+        .collect()
+    }
+
     /// The exception with which it ended.
     pub fn failure(&self) -> Failure {
         match self.told().pop() {

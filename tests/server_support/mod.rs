@@ -2,6 +2,7 @@
 //! to the protocol, both on plain blocking sockets.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -235,6 +236,8 @@ pub struct Client {
     pub stream: TcpStream,
     protocol: Connection,
     start: Instant,
+    /// What came while something else was waited for.
+    kept: VecDeque<Event>,
 }
 
 impl Client {
@@ -257,6 +260,7 @@ impl Client {
             stream: socket(address),
             protocol: Connection::client(ClientConfig::default(), Time(0)),
             start: Instant::now(),
+            kept: VecDeque::new(),
         }
     }
 
@@ -294,9 +298,14 @@ impl Client {
         }
     }
 
-    /// The next event for which `pick` gives something.
+    /// The next event for which `pick` gives something. The others are kept.
     pub fn event_of<T>(&mut self, mut pick: impl FnMut(&Event) -> Option<T>) -> T {
-        let mut others = Vec::new();
+        for at in 0..self.kept.len() {
+            if let Some(picked) = pick(&self.kept[at]) {
+                self.kept.remove(at);
+                return picked;
+            }
+        }
         loop {
             let event = self.event();
             if let Some(picked) = pick(&event) {
@@ -304,9 +313,10 @@ impl Client {
             }
             assert!(
                 !matches!(event, Event::Closed { .. }),
-                "{event:?} after {others:?}"
+                "{event:?} after {:?}",
+                self.kept
             );
-            others.push(event);
+            self.kept.push_back(event);
         }
     }
 

@@ -35,7 +35,11 @@ impl Core {
         let Some(queue) = self.queues.get_mut(id.0) else {
             return;
         };
-        if !done && !queue.is_dispatch_pending {
+        if done {
+            if !queue.flushing.is_empty() {
+                self.finish_flushes(id);
+            }
+        } else if !queue.is_dispatch_pending {
             queue.is_dispatch_pending = true;
             let reference = queue.reference;
             self.work.push_back(Work::Dispatch(reference));
