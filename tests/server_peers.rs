@@ -223,7 +223,7 @@ fn a_message_without_header_or_body_stays_without() {
     client.subscribe(0, "q", AcceptMode::NONE);
     let transfer = Command::MessageTransfer(wire::MessageTransfer {
         destination: "amq.fanout".into(),
-        accept_mode: AcceptMode::NONE,
+        accept_mode: Some(AcceptMode::NONE),
         ..Default::default()
     });
     let empty: &[bytes::Bytes] = &[];

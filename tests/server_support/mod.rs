@@ -367,7 +367,7 @@ impl Client {
     /// Publishes to a queue by its name, without waiting.
     pub fn publish(&mut self, channel: u16, queue: &str, body: &[u8]) {
         let transfer = wire::MessageTransfer {
-            accept_mode: wire::AcceptMode::NONE,
+            accept_mode: Some(wire::AcceptMode::NONE),
             ..Default::default()
         };
         let delivery = wire::DeliveryProperties {
