@@ -17,6 +17,9 @@ pub const SESSIONS_PER_CONNECTION_MAX: usize = 1024;
 /// Subscriptions of one session, for the same reason.
 pub const SUBSCRIPTIONS_PER_SESSION_MAX: usize = 10_000;
 
+/// Bindings that end with one session, for the same reason.
+pub const SCOPED_BINDINGS_PER_SESSION_MAX: usize = 10_000;
+
 /// Queues of one core: a client that declares without end meets an exception, not the end of memory.
 pub const QUEUES_MAX: usize = 1_000_000;
 

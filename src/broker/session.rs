@@ -172,7 +172,7 @@ pub struct Session {
     /// Queues it has for itself.
     pub owned: BTreeSet<QueueId>,
     /// Bindings that end with it: exchange, queue, key.
-    pub scoped_bindings: Vec<ScopedBinding>,
+    pub scoped_bindings: BTreeSet<ScopedBinding>,
     /// Queues that it was subscribed to, to be looked at for auto-delete when it has ended.
     pub left: BTreeSet<QueueId>,
     /// Whether it is ending: it takes no commands and its messages are being given back.
@@ -200,7 +200,7 @@ record!(Session {
 });
 
 /// A binding with `x-scope` = `session`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ScopedBinding {
     /// The exchange.
     pub exchange: ExchangeId,
@@ -235,7 +235,7 @@ impl Session {
             starved: Vec::new(),
             transaction: None,
             owned: BTreeSet::new(),
-            scoped_bindings: Vec::new(),
+            scoped_bindings: BTreeSet::new(),
             left: BTreeSet::new(),
             is_ending: false,
             detached_reply: false,

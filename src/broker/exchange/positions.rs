@@ -64,7 +64,7 @@ impl Positions {
     /// Each one word further; those behind the last word, at `last`, get no further.
     pub fn a_word_on(&self, last: usize) -> Positions {
         let mut from = *self;
-        
+
         let carry = |block: usize| match block {
             0 => 0,
             _ => from.0[block - 1] >> 63,
