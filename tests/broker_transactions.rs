@@ -192,3 +192,21 @@ fn transactional_state_is_in_the_snapshot() {
     assert_eq!(other.count("q"), 0);
     assert_eq!(session.told().len(), 10);
 }
+
+#[test]
+fn accepted_messages_cannot_be_released_or_rejected_in_the_same_transaction() {
+    let session = transactional();
+    let other = session.connection.broker.session("b");
+    other.publish_many("q", 0, 2);
+    session.subscribe("q", "d");
+    session.flow("d", 2);
+    session.told();
+    session.accept(range(0, 1));
+    session.release(ids([0]));
+    session.reject(ids([1]));
+    session.rollback();
+    session.detach();
+    other.subscribe("q", "d");
+    other.flow("d", u32::MAX);
+    assert_eq!(other.received(), ["0*", "1*"]);
+}

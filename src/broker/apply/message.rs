@@ -351,6 +351,15 @@ impl Core {
         Some(settled)
     }
 
+    /// The same, unless the open transaction has accepted it: then that is what becomes of it.
+    fn settle_free(&mut self, id: SessionId, count: u64) -> Option<Unsettled> {
+        let unsettled = self.sessions.get(id.0)?.unsettled.get(count)?;
+        match unsettled.is_in_transaction {
+            true => None,
+            false => self.settle(id, count),
+        }
+    }
+
     /// Wakes subscriptions that waited for the session to settle.
     fn after_settling(&mut self, id: SessionId, out: &mut Out) {
         if self
@@ -424,16 +433,7 @@ impl Core {
     ) {
         let mut queues = BTreeSet::new();
         self.for_each_unsettled(id, transfers, |core, count| {
-            let in_transaction = |u: &Unsettled| u.is_in_transaction;
-            if core
-                .session(id)
-                .unsettled
-                .get(count)
-                .is_some_and(in_transaction)
-            {
-                return;
-            }
-            if let Some(settled) = core.settle(id, count)
+            if let Some(settled) = core.settle_free(id, count)
                 && core.put_back(&settled, set_redelivered)
             {
                 queues.insert(settled.queue.id);
@@ -471,7 +471,7 @@ impl Core {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         self.for_each_unsettled(id, transfers, |core, count| {
-            let Some(settled) = core.settle(id, count) else {
+            let Some(settled) = core.settle_free(id, count) else {
                 return;
             };
             let Some(queue) = core.live_queue(settled.queue) else {
