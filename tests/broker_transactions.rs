@@ -210,3 +210,15 @@ fn accepted_messages_cannot_be_released_or_rejected_in_the_same_transaction() {
     other.flow("d", u32::MAX);
     assert_eq!(other.received(), ["0*", "1*"]);
 }
+
+#[test]
+fn time_to_live_of_what_a_transaction_publishes_begins_when_it_publishes() {
+    let session = transactional();
+    session.publish_for("q", "0", 100);
+    session.connection.broker.pass(60);
+    session.commit();
+    session.connection.broker.pass(60);
+    session.subscribe("q", "d");
+    session.flow("d", 1);
+    session.assert_untroubled();
+}

@@ -7,7 +7,8 @@ use super::blocks::Blocks;
 use super::credit::Room;
 use super::encoding::record;
 use super::ids::{
-    ChannelKey, ConnectionId, ConnectionKey, ExchangeId, QueueId, QueueRef, SubscriptionId,
+    ChannelKey, ConnectionId, ConnectionKey, ExchangeId, GroupTime, QueueId, QueueRef,
+    SubscriptionId,
 };
 use super::limits;
 use super::message::Stored;
@@ -122,7 +123,7 @@ impl Incoming {
 pub struct Transaction {
     /// In order of publishing: message and the queues it was routed to.
     pub publishes: Vec<TransactionPublish>,
-    /// Octets of the publishes.
+    /// Octets that the publishes take.
     pub bytes: u64,
     /// Outgoing numbers of accepted deliveries.
     pub accepts: SequenceSet,
@@ -138,10 +139,16 @@ record!(Transaction {
 pub struct TransactionPublish {
     /// The message.
     pub stored: Stored,
+    /// When it runs out: its time to live began when it was sent.
+    pub expires: GroupTime,
     /// Where it was routed when it was sent.
     pub queues: Vec<QueueRef>,
 }
-record!(TransactionPublish { stored, queues });
+record!(TransactionPublish {
+    stored,
+    expires,
+    queues
+});
 
 /// A session.
 #[derive(Clone, Debug, Hash)]

@@ -57,7 +57,8 @@ impl Core {
         stored: Stored,
         matched: &[QueueId],
     ) -> Result<(), Refusal> {
-        let queues = matched
+        let expires = self.expiry(&stored.message);
+        let queues: Vec<QueueRef> = matched
             .iter()
             .map(|queue| self.queue(*queue).reference)
             .collect();
@@ -69,9 +70,11 @@ impl Core {
             let text = "the open transaction publishes more than a broker can hold";
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
-        transaction
-            .publishes
-            .push(TransactionPublish { stored, queues });
+        transaction.publishes.push(TransactionPublish {
+            stored,
+            expires,
+            queues,
+        });
         Ok(())
     }
 
@@ -186,7 +189,7 @@ impl Core {
         publisher: ConnectionKey,
         out: &mut Out,
     ) {
-        let expires = self.expiry(&publish.stored.message);
+        let expires = publish.expires;
         for reference in publish.queues {
             if self.live_queue(reference).is_some() && !self.is_local(reference, publisher) {
                 let queue = self.queue_mut(reference.id);

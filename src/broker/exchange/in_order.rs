@@ -140,3 +140,26 @@ impl<K: Hash, V: Hash> Hash for InOrder<K, V> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_never_outnumber_values_for_long() {
+        let mut values = InOrder::default();
+        for number in 0..10_000 {
+            assert!(values.add(number, ()));
+            if number >= 100 {
+                assert_eq!(values.remove(&(number - 100)), Some(()));
+            }
+            assert!(values.slots.len() <= 2 * values.len() + 1);
+        }
+        assert!(values.iter().map(|(key, ())| *key).eq(9_900..10_000));
+        for number in 9_900..10_000 {
+            assert_eq!(values.remove(&number), Some(()));
+            assert!(values.slots.len() <= SEARCHED_MAX.max(2 * values.len()));
+        }
+        assert!(values.is_empty() && values.places.is_empty());
+    }
+}

@@ -64,7 +64,7 @@ impl Positions {
     /// Each one word further; those behind the last word, at `last`, get no further.
     pub fn a_word_on(&self, last: usize) -> Positions {
         let mut from = *self;
-
+        from.0[last / 64] &= !(1 << (last % 64));
         let carry = |block: usize| match block {
             0 => 0,
             _ => from.0[block - 1] >> 63,
