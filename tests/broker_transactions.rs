@@ -222,3 +222,21 @@ fn time_to_live_of_what_a_transaction_publishes_begins_when_it_publishes() {
     session.flow("d", 1);
     session.assert_untroubled();
 }
+
+#[test]
+fn open_transaction_counts_the_queues_it_publishes_to() {
+    let broker = Broker::new().without_comparing();
+    let session = broker.session("a");
+    for n in 0..2000 {
+        let queue = n.to_string();
+        session.declare(&queue);
+        session.bind("amq.fanout", &queue, "", &[]);
+    }
+    session.told();
+    session.select();
+    let most = ferrymq::broker::limits::TRANSACTION_BYTES_MAX / (2000 * 16);
+    for _ in 0..=most {
+        session.publish_message("amq.fanout", broker::message("", ""));
+    }
+    session.assert_failed(506, "transaction");
+}

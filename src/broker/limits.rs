@@ -29,8 +29,8 @@ pub const EXCHANGES_MAX: usize = 100_000;
 /// Bindings of one exchange, for the same reason.
 pub const BINDINGS_PER_EXCHANGE_MAX: usize = 1_000_000;
 
-/// Octets of the publishes of one open transaction: they stand in no queue, so no queue's limit
-/// counts them.
+/// Octets of the publishes of one open transaction, and of what says which queues each goes to: they
+/// stand in no queue, so no queue's limit counts them.
 pub const TRANSACTION_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Operations of one open transaction, for the same reason.

@@ -63,7 +63,9 @@ impl Core {
             .map(|queue| self.queue(*queue).reference)
             .collect();
         let transaction = self.session_mut(id).transaction.get_or_insert_default();
-        transaction.bytes = transaction.bytes.saturating_add(stored.message.size());
+        let routes = queues.len() * size_of::<QueueRef>();
+        let bytes = stored.message.size() + routes as u64;
+        transaction.bytes = transaction.bytes.saturating_add(bytes);
         if transaction.bytes > limits::TRANSACTION_BYTES_MAX
             || transaction.publishes.len() >= limits::TRANSACTION_OPERATIONS_MAX
         {
