@@ -172,12 +172,12 @@ fn expired_messages_of_a_deep_queue_are_dropped_in_several_entries() {
 
 #[test]
 fn several_works_are_done_one_after_the_other() {
-    let session = deep();
+    let session = Broker::new().session("a");
     let broker = session.connection.broker.clone();
-    session.declare("r");
-    session.publish_many("r", 0, DEEP);
-    session.declare("s");
-    session.publish_many("s", 0, DEEP);
+    for queue in ["q", "r", "s"] {
+        session.declare(queue);
+        session.publish_many(queue, 0, 3000);
+    }
     session.subscribe("q", "d");
     session.flow("d", u32::MAX);
     session.told();
@@ -186,13 +186,13 @@ fn several_works_are_done_one_after_the_other() {
     other.subscribe("r", "d");
     broker.in_one_entry(|| {
         session.detach();
-        other.flow("d", 5000);
+        other.flow("d", 2000);
         other.purge("s");
         other.delete("s");
     });
     while broker.continue_once() {}
-    assert_eq!(other.received(), numbers(0..5000));
-    assert_eq!(other.count("q"), DEEP);
+    assert_eq!(other.received(), numbers(0..2000));
+    assert_eq!(other.count("q"), 3000);
     assert!(!other.has_queue("s"));
 }
 
@@ -365,4 +365,46 @@ fn clone_of_a_queue_shares_its_entries() {
     let clone = queue.clone();
     assert_eq!(Arc::strong_count(&message), 100_001);
     assert_eq!(clone.entries.len(), 100_000);
+}
+
+#[test]
+fn many_rejected_messages_are_rerouted_in_several_entries_and_in_order() {
+    let session = Broker::new().session("a");
+    let broker = session.connection.broker.clone();
+    session.declare("dead");
+    session.bind("amq.fanout", "dead", "", &[]);
+    session.declare_with("q", |declare| {
+        declare.alternate_exchange = Some("amq.fanout".into());
+    });
+    session.publish_many("q", 0, DEEP);
+    session.subscribe("q", "d");
+    session.flow("d", u32::MAX);
+    session.told();
+    broker.hold_work();
+    session.reject(range(0, DEEP));
+    assert!(session.count("dead") <= WORK_PER_ENTRY_MAX);
+    while broker.continue_once() {}
+    session.subscribe("dead", "e");
+    session.flow("e", u32::MAX);
+    while broker.continue_once() {}
+    assert_eq!(session.received(), numbers(0..DEEP));
+}
+
+#[test]
+fn rerouting_to_many_queues_costs_a_step_for_each() {
+    let session = Broker::new().session("a");
+    let broker = session.connection.broker.clone();
+    for n in 0..100 {
+        let queue = n.to_string();
+        session.declare(&queue);
+        session.bind("amq.fanout", &queue, "", &[]);
+    }
+    session.declare_with("q", |declare| {
+        declare.alternate_exchange = Some("amq.fanout".into());
+    });
+    session.publish_many("q", 0, 200);
+    let before = broker.continued();
+    session.delete("q");
+    assert!(broker.continued() - before >= entries(200 * 100) - 1);
+    assert_eq!((session.count("0"), session.count("99")), (200, 200));
 }

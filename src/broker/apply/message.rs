@@ -1,16 +1,17 @@
 //! Subscriptions and what clients say of deliveries: the `message` class but for transfers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::refuse;
+use crate::broker::blocks::Blocks;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::credit::Credit;
 use crate::broker::effect::{Out, Tag};
 use crate::broker::ids::{QueueId, SessionId, SubscriptionId};
 use crate::broker::limits;
-use crate::broker::queue::Queue;
+use crate::broker::queue::{Queue, Remains};
 use crate::broker::ranges::without;
 use crate::broker::selector::Selector;
 use crate::broker::session::{Session, Unsettled};
@@ -318,11 +319,8 @@ impl Core {
         for (first, last) in self.session(id).unsettled_ranges(set) {
             let mut next = first;
             while let Some(session) = self.sessions.get(id.0) {
-                match session
-                    .unsettled
-                    .find(next, &mut u32::MAX.clone(), |_| true)
-                {
-                    Ok(Some(count)) if count <= last => {
+                match session.unsettled.next_at(next) {
+                    Some(count) if count <= last => {
                         next = count + 1;
                         each(self, count);
                     }
@@ -462,14 +460,15 @@ impl Core {
         true
     }
 
-    /// `message.reject`: the messages go to the queue's alternate exchange, else to nowhere. Code
-    /// and text are ignored, as in qpidd.
+    /// `message.reject`: the messages go to the queue's alternate exchange, else to nowhere, as work
+    /// allows. Code and text are ignored, as in qpidd.
     pub(super) fn reject(
         &mut self,
         id: SessionId,
         transfers: &SequenceSet,
         out: &mut Out,
     ) -> Result<(), Refusal> {
+        let mut rejected: BTreeMap<QueueId, Remains> = BTreeMap::new();
         self.for_each_unsettled(id, transfers, |core, count| {
             let Some(settled) = core.settle_free(id, count) else {
                 return;
@@ -485,10 +484,15 @@ impl Core {
                 Some(_) => queue.counters.reroutes += 1,
                 None => queue.counters.discards_subscriber += 1,
             }
-            if let Some(exchange) = alternate {
-                core.reroute(exchange, &entry.stored, entry.expires, out);
-            }
+            let entries = Blocks::default();
+            let remains = rejected.entry(settled.queue.id);
+            let remains = remains.or_insert(Remains { entries, alternate });
+            remains.entries.push(entry);
         });
+        for remains in rejected.into_values() {
+            self.reroute_later(remains);
+        }
+        self.run_work(out);
         self.after_settling(id, out);
         Ok(())
     }

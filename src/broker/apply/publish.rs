@@ -202,22 +202,24 @@ impl Core {
     }
 
     /// Routes a message that its queue could not keep to an alternate exchange. A queue there that
-    /// is full loses it: nobody is left to be told. Gives whether a queue took it.
+    /// is full loses it: nobody is left to be told. Each copy costs a step.
     pub(super) fn reroute(
         &mut self,
         exchange: ExchangeId,
         stored: &Stored,
         expires: GroupTime,
         out: &mut Out,
-    ) -> bool {
-        let mut matched = Vec::new();
+    ) {
+        let mut matched = std::mem::take(&mut self.scratch.matched);
         self.route(exchange, &stored.message, &mut matched);
-        let mut taken = false;
-        for queue in matched {
+        let copies = u32::try_from(matched.len()).unwrap_or(u32::MAX);
+        self.scratch.steps = self.scratch.steps.saturating_sub(copies);
+        for queue in matched.drain(..) {
             if self.queues.get(queue.0).is_some() {
-                taken |= self.enqueue(queue, stored.clone(), expires, out).is_ok();
+                // Err: the queue has counted it as an overflow.
+                let _ = self.enqueue(queue, stored.clone(), expires, out);
             }
         }
-        taken
+        self.scratch.matched = matched;
     }
 }

@@ -70,6 +70,15 @@ impl Core {
         (!is_done).then_some(Work::EndSession(id))
     }
 
+    /// Lets messages that have left their queue go to its alternate exchange, which stays in use
+    /// until they have.
+    pub(super) fn reroute_later(&mut self, remains: Remains) {
+        if let Some(exchange) = remains.alternate {
+            self.exchange_mut(exchange).alternate_users += 1;
+        }
+        self.work.push_back(Work::Reroute(Box::new(remains)));
+    }
+
     fn reroute_remains(&mut self, mut remains: Box<Remains>, out: &mut Out) -> Option<Work> {
         while let Some((_, entry)) = remains.entries.pop() {
             if let Some(exchange) = remains.alternate {
