@@ -408,3 +408,35 @@ fn rerouting_to_many_queues_costs_a_step_for_each() {
     assert!(broker.continued() - before >= entries(200 * 100) - 1);
     assert_eq!((session.count("0"), session.count("99")), (200, 200));
 }
+
+#[test]
+fn delivery_that_stays_open_for_more_than_half_of_all_ids_hides_no_later_one() {
+    let name = SessionName {
+        user: "guest".into(),
+        name: Arc::from(&b"a"[..]),
+    };
+    let key = ConnectionKey {
+        member: MemberId(1),
+        number: ConnectionNumber(1),
+    };
+    let mut session = session::Session::new(name, (key, ConnectionId(0)), 1);
+    let unsettled = |position| Unsettled {
+        queue: QueueRef::default(),
+        position,
+        subscription: SubscriptionRef {
+            id: SubscriptionId(0),
+            incarnation: 1,
+        },
+        room: Default::default(),
+        is_acquired: true,
+        is_in_transaction: false,
+        is_implicit: false,
+        awaits_completion: false,
+    };
+    let late = (1 << 33) + 5;
+    session.unsettled.push_at(7, unsettled(1));
+    session.unsettled.push_at(late, unsettled(2));
+    session.outgoing_next = late + 1;
+    let named = SequenceSet::of(CommandId(late as u32));
+    assert_eq!(session.unsettled_ranges(&named), [(late, late)]);
+}

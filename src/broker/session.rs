@@ -267,7 +267,10 @@ impl Session {
     /// The counts of outgoing commands, lowest and highest first, that `set` names and that can have
     /// a delivery. Ranges that a peer makes up cost nothing: they are cut to what is open.
     pub fn unsettled_ranges(&self, set: &SequenceSet) -> Vec<(u64, u64)> {
-        let (head, next) = (self.unsettled.head(), self.outgoing_next);
+        let next = self.outgoing_next;
+        // Ids mean something within half of all of them: a delivery that has stayed open for longer
+        // can no longer be named, and must not hide those that can.
+        let head = self.unsettled.head().max(next.saturating_sub(1 << 31));
         if self.unsettled.is_empty() || head >= next {
             return Vec::new();
         }
