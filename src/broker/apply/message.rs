@@ -22,6 +22,9 @@ use crate::wire::{
     MessageSubscribe, SequenceSet, Struct32, Value,
 };
 
+/// Queues to which messages came back, and the first place of those in each.
+pub(super) type Returned = BTreeMap<QueueId, u64>;
+
 impl Core {
     /// `message.subscribe`.
     pub(super) fn subscribe(
@@ -429,35 +432,46 @@ impl Core {
         set_redelivered: bool,
         out: &mut Out,
     ) {
-        let mut queues = BTreeSet::new();
+        let mut back = Returned::new();
         self.for_each_unsettled(id, transfers, |core, count| {
-            if let Some(settled) = core.settle_free(id, count)
-                && core.put_back(&settled, set_redelivered)
-            {
-                queues.insert(settled.queue.id);
+            if let Some(settled) = core.settle_free(id, count) {
+                core.put_back(&settled, set_redelivered, &mut back);
             }
         });
-        for queue in queues {
-            self.dispatch(queue, out);
-        }
+        self.dispatch_returned(back, out);
         self.after_settling(id, out);
     }
 
-    /// Makes an acquired message available again, in its place.
-    pub(super) fn put_back(&mut self, settled: &Unsettled, set_redelivered: bool) -> bool {
+    /// Makes an acquired message available again, in its place, and notes where that is.
+    pub(super) fn put_back(
+        &mut self,
+        settled: &Unsettled,
+        set_redelivered: bool,
+        back: &mut Returned,
+    ) {
         let Some(queue) = self.live_queue(settled.queue) else {
-            return false;
+            return;
         };
-        if !queue.release(settled.position, set_redelivered) {
-            return false;
+        if queue.release(settled.position, set_redelivered) {
+            let first = back.entry(settled.queue.id).or_insert(settled.position);
+            *first = settled.position.min(*first);
         }
-        let selecting: Vec<_> = queue.selecting.iter().copied().collect();
-        for id in selecting {
-            if let Some(subscription) = self.subscriptions.get_mut(id.0) {
-                subscription.cursor = subscription.cursor.min(settled.position);
+    }
+
+    /// Delivers messages that were put back. Subscriptions with a selector may have passed them and
+    /// look again from the first one on.
+    pub(super) fn dispatch_returned(&mut self, back: Returned, out: &mut Out) {
+        for (queue_id, first) in back {
+            let Some(queue) = self.queues.get(queue_id.0) else {
+                continue;
+            };
+            for id in &queue.selecting {
+                if let Some(subscription) = self.subscriptions.get_mut(id.0) {
+                    subscription.cursor = subscription.cursor.min(first);
+                }
             }
+            self.dispatch(queue_id, out);
         }
-        true
     }
 
     /// `message.reject`: the messages go to the queue's alternate exchange, else to nowhere, as work

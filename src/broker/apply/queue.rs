@@ -1,5 +1,7 @@
 //! The `queue` class.
 
+use std::collections::BTreeSet;
+
 use super::refuse;
 use super::session::queue_deleted;
 use crate::broker::arguments;
@@ -141,18 +143,16 @@ impl Core {
             alternate: queue.alternate,
         };
         self.work.push_back(Work::Reroute(Box::new(remains)));
-        let mut sessions = Vec::new();
+        let mut sessions = BTreeSet::new();
         for subscription in queue.subscriptions {
             let Some(removed) = self.subscriptions.remove(subscription.0) else {
                 continue;
             };
             if let Some(session) = self.sessions.get_mut(removed.session.0) {
                 session.subscriptions.remove(&removed.tag.destination);
-                session.starved.retain(|other| *other != subscription);
-                sessions.push(removed.session);
+                sessions.insert(removed.session);
             }
         }
-        sessions.dedup();
         for session in sessions {
             self.fail_session(session, CommandId(0), queue_deleted(&queue.name), out);
         }
