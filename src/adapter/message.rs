@@ -10,9 +10,9 @@ use crate::broker::selector::Selector;
 use crate::broker::{Delivery, Request, Tag};
 use crate::protocol::Body;
 use crate::wire::{
-    self, Command, ErrorCode, MessageAccept, MessageAcquire, MessageCancel, MessageFlow,
-    MessageFlush, MessageReject, MessageRelease, MessageSetFlowMode, MessageStop, MessageSubscribe,
-    MessageTransfer,
+    self, AcceptMode, Command, ErrorCode, MessageAccept, MessageAcquire, MessageCancel,
+    MessageFlow, MessageFlush, MessageReject, MessageRelease, MessageSetFlowMode, MessageStop,
+    MessageSubscribe, MessageTransfer,
 };
 
 /// The argument of `message.subscribe` that holds a selector. Clients of Qpid send it.
@@ -37,7 +37,8 @@ pub(super) fn transfer(
     let message = Message::new(parts, body.map(|body| &body[..]), &transfer.destination);
     let request = Request::Transfer {
         destination: transfer.destination,
-        accept_mode: transfer.accept_mode,
+        // As in qpidd: a client that says nothing wants no accept.
+        accept_mode: transfer.accept_mode.unwrap_or(AcceptMode::NONE),
         message: Arc::new(message),
     };
     request.into()
@@ -156,7 +157,7 @@ impl Transfers {
 fn command_of(tag: &Tag) -> Command {
     Command::MessageTransfer(MessageTransfer {
         destination: tag.destination.clone(),
-        accept_mode: tag.accept_mode,
+        accept_mode: Some(tag.accept_mode),
         acquire_mode: tag.acquire_mode,
     })
 }
