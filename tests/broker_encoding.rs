@@ -329,3 +329,23 @@ fn length_in_bytes_is_not_believed() {
     assert!(decoded::<ferrymq::wire::Text>(&bytes.bytes).is_none());
     assert!(decoded::<ferrymq::wire::Map>(&bytes.bytes).is_none());
 }
+
+#[test]
+fn sequence_set_that_is_not_in_order_is_refused() {
+    let of = |ranges: &[(u32, u32)]| {
+        let mut bytes = Encoder::default();
+        ranges.to_vec().encode(&mut bytes);
+        decoded::<SequenceSet>(&bytes.bytes)
+    };
+    assert_eq!(of(&[(1, 2), (4, 4)]), Some(ids([1, 2, 4])));
+    assert_eq!(of(&[(u32::MAX, 0), (2, 2)]), Some(ids([u32::MAX, 0, 2])));
+    assert_eq!(of(&[(2, 1)]), None);
+    assert_eq!(of(&[(4, 4), (1, 2)]), None);
+    assert_eq!(of(&[(1, 4), (4, 5)]), None, "they overlap");
+    assert_eq!(of(&[(1, 4), (5, 6)]), None, "they are one range");
+    assert_eq!(
+        of(&[(0, 0), (0x7fff_fffe, 0x8000_0001)]),
+        None,
+        "wider than order means something"
+    );
+}
