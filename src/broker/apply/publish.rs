@@ -6,7 +6,7 @@ use super::refuse;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::effect::Out;
-use crate::broker::ids::{ConnectionKey, ExchangeId, GroupTime, QueueId, SessionId};
+use crate::broker::ids::{ConnectionKey, ExchangeId, GroupTime, QueueId, QueueRef, SessionId};
 use crate::broker::limits;
 use crate::broker::message::{Message, Stored};
 use crate::broker::session::TransactionPublish;
@@ -57,21 +57,26 @@ impl Core {
         stored: Stored,
         matched: &[QueueId],
     ) -> Result<(), Refusal> {
-        let queues = matched
+        let expires = self.expiry(&stored.message);
+        let queues: Vec<QueueRef> = matched
             .iter()
             .map(|queue| self.queue(*queue).reference)
             .collect();
         let transaction = self.session_mut(id).transaction.get_or_insert_default();
-        transaction.bytes = transaction.bytes.saturating_add(stored.message.size());
+        let routes = queues.len() * size_of::<QueueRef>();
+        let bytes = stored.message.size() + routes as u64;
+        transaction.bytes = transaction.bytes.saturating_add(bytes);
         if transaction.bytes > limits::TRANSACTION_BYTES_MAX
             || transaction.publishes.len() >= limits::TRANSACTION_OPERATIONS_MAX
         {
             let text = "the open transaction publishes more than a broker can hold";
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
-        transaction
-            .publishes
-            .push(TransactionPublish { stored, queues });
+        transaction.publishes.push(TransactionPublish {
+            stored,
+            expires,
+            queues,
+        });
         Ok(())
     }
 
@@ -182,7 +187,7 @@ impl Core {
 
     /// Enqueues what a committed transaction publishes. The limits were looked at for the whole.
     pub(super) fn enqueue_committed(&mut self, publish: TransactionPublish, out: &mut Out) {
-        let expires = self.expiry(&publish.stored.message);
+        let expires = publish.expires;
         for reference in publish.queues {
             let publisher = publish.stored.publisher;
             if self.live_queue(reference).is_some() && !self.is_local(reference.id, publisher) {
@@ -194,22 +199,24 @@ impl Core {
     }
 
     /// Routes a message that its queue could not keep to an alternate exchange. A queue there that
-    /// is full loses it: nobody is left to be told. Gives whether a queue took it.
+    /// is full loses it: nobody is left to be told. Each copy costs a step.
     pub(super) fn reroute(
         &mut self,
         exchange: ExchangeId,
         stored: &Stored,
         expires: GroupTime,
         out: &mut Out,
-    ) -> bool {
-        let mut matched = Vec::new();
+    ) {
+        let mut matched = std::mem::take(&mut self.scratch.matched);
         self.route(exchange, &stored.message, &mut matched);
-        let mut taken = false;
-        for queue in matched {
+        let copies = u32::try_from(matched.len()).unwrap_or(u32::MAX);
+        self.scratch.steps = self.scratch.steps.saturating_sub(copies);
+        for queue in matched.drain(..) {
             if self.queues.get(queue.0).is_some() {
-                taken |= self.enqueue(queue, stored.clone(), expires, out).is_ok();
+                // Err: the queue has counted it as an overflow.
+                let _ = self.enqueue(queue, stored.clone(), expires, out);
             }
         }
-        taken
+        self.scratch.matched = matched;
     }
 }
