@@ -4,47 +4,55 @@ mod runner;
 
 use ferrymq::cluster::lockstep::Settings;
 use ferrymq::cluster::lockstep::faults::Faults;
-use runner::{cluster, run, seed};
+use runner::{Plan, Report, cluster, run, seed};
 
-fn settings(seed: u64, faults: Faults) -> Settings {
-    Settings {
-        seed,
-        compare_every: 50,
+fn sound(group: impl cluster::Cluster, plan: Plan) -> Report {
+    let report = run(group, plan).unwrap_or_else(|failure| panic!("{}", failure.text));
+    assert!(
+        report.commands > plan.steps,
+        "too little was done: {report:?}"
+    );
+    let few = report.deliveries < plan.steps as usize / 10;
+    assert!(!few, "too little came of it: {report:?}");
+    report
+}
+
+fn in_lockstep(plan: Plan, faults: Faults) -> Report {
+    let settings = Settings {
         faults,
-    }
+        ..Settings::usual(plan.seed)
+    };
+    sound(cluster::lockstep(settings), plan)
 }
 
 #[test]
 fn promises_hold_on_one_broker() {
-    for salt in 0..4 {
-        let seed = seed::of_this_run(salt);
-        let report = run(cluster::solo(), seed, 4000).unwrap_or_else(|f| panic!("{}", f.text));
-        assert!(report.commands > 4000, "too little was done: {report:?}");
-        assert!(report.deliveries > 500, "too little came of it: {report:?}");
+    for seed in seed::seeds(1, 3) {
+        let (steps, pace) = (4000, 1);
+        sound(cluster::solo(), Plan { seed, steps, pace });
     }
 }
 
 #[test]
-fn promises_hold_in_lockstep_with_faults() {
-    for (salt, faults) in [
-        (10, Faults::USUAL),
-        (11, Faults::HEAVY),
-        (12, Faults::USUAL),
-    ] {
-        let seed = seed::of_this_run(salt);
-        let group = cluster::lockstep(settings(seed, faults));
-        let report = run(group, seed, 3000).unwrap_or_else(|f| panic!("{}", f.text));
-        assert!(report.commands > 3000, "too little was done: {report:?}");
-        assert!(report.deliveries > 300, "too little came of it: {report:?}");
+fn promises_hold_in_lockstep_with_the_usual_faults() {
+    for seed in seed::seeds(2, 2) {
+        let (steps, pace) = (3000, 1);
+        in_lockstep(Plan { seed, steps, pace }, Faults::USUAL);
+    }
+}
+
+#[test]
+fn promises_hold_in_lockstep_on_a_bad_network() {
+    for seed in seed::seeds(3, 1) {
+        let (steps, pace) = (3000, 6);
+        in_lockstep(Plan { seed, steps, pace }, Faults::HEAVY);
     }
 }
 
 #[test]
 fn a_seed_replays_to_the_same_trace() {
-    let seed = seed::of_this_run(20);
-    let once = || {
-        let group = cluster::lockstep(settings(seed, Faults::USUAL));
-        run(group, seed, 800).unwrap_or_else(|f| panic!("{}", f.text))
-    };
+    let seed = seed::of_this_run(4);
+    let (steps, pace) = (800, 1);
+    let once = || in_lockstep(Plan { seed, steps, pace }, Faults::USUAL);
     assert_eq!(once().trace, once().trace);
 }

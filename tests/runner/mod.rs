@@ -52,10 +52,22 @@ pub struct Failure {
     pub trace: u64,
 }
 
-/// Runs `steps` steps of a workload from `seed` on a group, and prints what it came to.
-pub fn run(cluster: impl Cluster, seed: u64, steps: u64) -> Result<Report, Failure> {
-    let mut world = World::new(cluster, seed);
-    let result = whole(&mut world, steps);
+/// How long a run is and how much time passes.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Decides what clients do.
+    pub seed: u64,
+    /// How often somebody does something.
+    pub steps: u64,
+    /// Milliseconds at most from one to the next: on a slow network everything takes longer.
+    pub pace: u64,
+}
+
+/// Runs a workload on a group, and prints what it came to.
+pub fn run(cluster: impl Cluster, plan: Plan) -> Result<Report, Failure> {
+    let mut world = World::new(cluster, plan.seed);
+    let result = whole(&mut world, plan);
+    let seed = plan.seed;
     let trace = world.trace.digest();
     match result {
         Ok(group) => {
@@ -82,10 +94,10 @@ pub fn run(cluster: impl Cluster, seed: u64, steps: u64) -> Result<Report, Failu
     }
 }
 
-fn whole<C: Cluster>(world: &mut World<C>, steps: u64) -> Result<String, String> {
+fn whole<C: Cluster>(world: &mut World<C>, plan: Plan) -> Result<String, String> {
     world.prepare()?;
-    for _ in 0..steps {
-        world.step()?;
+    for _ in 0..plan.steps {
+        world.step(plan.pace)?;
     }
     all_is_done(world)?;
     for connection in world.open_connections() {

@@ -37,8 +37,8 @@ impl<C: Cluster> World<C> {
         }
     }
 
-    /// Somebody does something.
-    pub fn step(&mut self) -> Result<(), String> {
+    /// Somebody does something, and up to `pace` milliseconds pass.
+    pub fn step(&mut self, pace: u64) -> Result<(), String> {
         match self.dice.below(1000) {
             0..30 => self.someone_connects(),
             30..70 => self.someone_attaches(),
@@ -69,7 +69,7 @@ impl<C: Cluster> World<C> {
                 self.returns_headroom(connection);
             }
         }
-        let passed = u64::from(self.dice.chance(300));
+        let passed = self.dice.below(pace + 1);
         self.tick(passed);
         Ok(())
     }
@@ -102,8 +102,14 @@ impl<C: Cluster> World<C> {
             return;
         };
         if self.connections[connection].sessions.len() < SESSIONS {
-            let name = format!("session {}", self.dice.below(40));
-            let force = self.dice.chance(200);
+            // Some names are wanted by several.
+            let (name, force) = match self.dice.chance(400) {
+                true => (
+                    format!("shared {}", self.dice.below(5)),
+                    self.dice.chance(500),
+                ),
+                false => (format!("own {}", self.serials), false),
+            };
             self.attach(connection, &name, force);
         }
     }
