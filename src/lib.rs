@@ -4,8 +4,11 @@
 //! `tests/tidy.rs` holds it.
 #![warn(missing_docs)]
 
+pub mod adapter;
 pub mod broker;
 pub mod client;
 pub mod cluster;
 pub mod protocol;
+pub mod security;
+pub mod server;
 pub mod wire;

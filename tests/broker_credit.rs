@@ -19,8 +19,7 @@ fn subscribed(messages: u32) -> Session {
 }
 
 fn size(queue: &str, body: &str) -> u32 {
-    let mut message = broker::message(queue, body);
-    message.set_exchange("");
+    let message = broker::message(queue, body).published("");
     u32::try_from(message.size()).expect("a small message")
 }
 
@@ -383,4 +382,88 @@ fn sync_frequency_asks_for_a_sync_with_every_so_many() {
         .map(|arrived| arrived.sync)
         .collect();
     assert_eq!(syncs, [false, false, true, false, false, true, false]);
+}
+
+#[test]
+fn each_flow_mode_has_its_own_credit() {
+    let session = subscribed(5);
+    session.grant("d", MESSAGE, 2);
+    session.set_mode("d", FlowMode::CREDIT);
+    session.grant("d", BYTE, u32::MAX);
+    session.assert_untroubled();
+    session.grant("d", MESSAGE, 1);
+    assert_eq!(session.received(), ["0"]);
+    session.set_mode("d", FlowMode::WINDOW);
+    session.grant("d", BYTE, u32::MAX);
+    assert_eq!(session.received(), ["1", "2"]);
+}
+
+#[test]
+fn window_does_not_grow_by_what_is_completed_after_it_was_opened_anew() {
+    let session = subscribed(100);
+    for round in 0..5 {
+        session.flow("d", 10);
+        let first = round * 10;
+        if round > 0 {
+            // What is not completed still takes room in the window.
+            session.assert_untroubled();
+            session.complete(range(first - 10, first - 1));
+        }
+        assert_eq!(session.received().len(), 10);
+        session.flush("d");
+    }
+}
+
+#[test]
+fn subscription_short_of_octets_gets_a_smaller_message_once_the_large_one_is_taken() {
+    let session = Broker::new().session("a");
+    session.declare("q");
+    session.subscribe("q", "short");
+    session.grant("short", MESSAGE, 5);
+    session.grant("short", BYTE, size("q", "1"));
+    session.publish("q", &"x".repeat(100));
+    session.assert_untroubled();
+    session.subscribe("q", "other");
+    session.flow("other", 1);
+    assert_eq!(session.received().len(), 1);
+    session.publish("q", "1");
+    let arrivals = session.arrivals();
+    assert_eq!(arrivals.len(), 1);
+    assert_eq!(arrivals[0].destination, "short");
+}
+
+#[test]
+fn subscription_short_of_octets_gets_what_stands_behind_a_message_that_expires() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    session.declare("q");
+    session.publish_for("q", &"x".repeat(100), 1000);
+    session.publish("q", "1");
+    session.subscribe("q", "short");
+    session.grant("short", MESSAGE, 5);
+    session.grant("short", BYTE, size("q", "1"));
+    session.assert_untroubled();
+    broker.pass(600_000);
+    broker.sequencer(ferrymq::broker::Command::Tick);
+    assert_eq!(session.received(), ["1"]);
+}
+
+#[test]
+fn many_subscriptions_short_of_octets_do_not_keep_the_core_at_work() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    session.declare("q");
+    session.publish("q", &"x".repeat(1000));
+    for n in 0..1500 {
+        let name = n.to_string();
+        broker.in_one_entry(|| {
+            session.subscribe("q", &name);
+            session.grant(&name, MESSAGE, 5);
+            session.grant(&name, BYTE, 500);
+        });
+    }
+    session.assert_untroubled();
+    session.purge("q");
+    session.publish("q", "1");
+    assert_eq!(session.received(), ["1"]);
 }

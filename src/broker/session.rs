@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::blocks::Blocks;
+use super::credit::Room;
 use super::encoding::record;
 use super::ids::{
     ChannelKey, ConnectionId, ConnectionKey, ExchangeId, QueueId, QueueRef, SubscriptionId,
@@ -32,10 +33,8 @@ pub struct Unsettled {
     pub position: u64,
     /// The subscription.
     pub subscription: SubscriptionRef,
-    /// What it cost in credit for octets.
-    pub bytes: u64,
-    /// The credit's era when it was sent.
-    pub era: u32,
+    /// The room it takes in the subscription's window.
+    pub room: Room,
     /// Whether the session has acquired the message and not settled it.
     pub is_acquired: bool,
     /// Whether it was accepted in the open transaction.
@@ -50,8 +49,7 @@ record!(Unsettled {
     queue,
     position,
     subscription,
-    bytes,
-    era,
+    room,
     is_acquired,
     is_in_transaction,
     is_implicit,

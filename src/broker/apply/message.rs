@@ -149,7 +149,11 @@ impl Core {
                 true => &mut queue.ready,
                 false => &mut queue.browsers,
             };
-            ring.retain(|other| *other != id);
+            let all = &self.subscriptions;
+            ring.remove(|reference| {
+                let found = all.get(reference.id.0);
+                found.is_some_and(|found| found.reference == reference)
+            });
         }
         if queue.exclusive_subscription == Some(id) {
             queue.exclusive_subscription = None;
@@ -246,7 +250,7 @@ impl Core {
         let subscription = self.subscription_named(id, destination)?;
         self.wake_and_dispatch(subscription, out);
         if self.subscriptions.get(subscription.0).is_some() {
-            self.credit_of(subscription).exhaust();
+            self.credit_of(subscription).stop();
         }
         Ok(())
     }
@@ -454,6 +458,7 @@ impl Core {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         let mut acquired = SequenceSet::new();
+        let mut queues = BTreeSet::new();
         self.for_each_unsettled(id, transfers, |core, count| {
             let Some(unsettled) = core.session(id).unsettled.get(count).cloned() else {
                 return;
@@ -465,6 +470,7 @@ impl Core {
                 return;
             }
             acquired.insert(CommandId(count as u32));
+            queues.insert(unsettled.queue.id);
             if unsettled.is_implicit {
                 queue.dequeue(unsettled.position);
             } else if let Some(u) = Self::unsettled_mut(core.session_mut(id), count) {
@@ -475,6 +481,10 @@ impl Core {
             transfers: acquired,
         });
         self.answer(id, command, value, out);
+        // What stands behind one may be for somebody for whom that one was too large.
+        for queue in queues {
+            self.dispatch(queue, out);
+        }
         Ok(())
     }
 
@@ -518,9 +528,7 @@ impl Core {
             if let Some(subscription) =
                 subscription.filter(|found| found.reference == completed.subscription)
             {
-                subscription
-                    .credit
-                    .give_back(completed.bytes, completed.era);
+                subscription.credit.give_back(completed.room);
                 queues.insert(subscription.queue);
                 core.wake(completed.subscription.id);
             }
