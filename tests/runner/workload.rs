@@ -31,10 +31,11 @@ impl<C: Cluster> World<C> {
         self.command((connection, channel), true, Request::Sync, Doing::Other);
         self.rest()?;
         let session = &self.connections[connection].sessions.get(&channel);
-        match session.is_some_and(|session| session.doings.is_empty()) {
-            true => Ok(self.close(connection)),
-            false => Err("the queues could not be made".to_owned()),
+        if !session.is_some_and(|session| session.doings.is_empty()) {
+            return Err("the queues could not be made".to_owned());
         }
+        self.close(connection);
+        Ok(())
     }
 
     /// Somebody does something, and up to `pace` milliseconds pass.
@@ -71,17 +72,17 @@ impl<C: Cluster> World<C> {
         }
         let passed = self.dice.below(pace + 1);
         self.tick(passed);
-        Ok(())
+        self.together()
     }
 
     fn someone(&mut self) -> Option<At> {
-        let open = self.open_connections();
-        let connection = *self.dice.pick(&open)?;
-        let sessions = self.connections[connection].sessions.iter();
-        let usable = sessions.filter(|(_, session)| session.is_usable());
-        let channels: Vec<u16> = usable.map(|(channel, _)| *channel).collect();
-        let channel = *self.dice.pick(&channels)?;
-        Some((connection, channel))
+        let mut usable = Vec::new();
+        for connection in self.open_connections() {
+            let sessions = self.connections[connection].sessions.iter();
+            let here = sessions.filter(|(_, session)| session.is_usable());
+            usable.extend(here.map(|(channel, _)| (connection, *channel)));
+        }
+        self.dice.pick(&usable).copied()
     }
 
     fn session(&mut self, (connection, channel): At) -> &mut Session {

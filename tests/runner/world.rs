@@ -232,6 +232,11 @@ impl<C: Cluster> World<C> {
         next.flatten().min()
     }
 
+    /// Whether the members are still together.
+    pub fn together(&self) -> Result<(), String> {
+        self.cluster.seat(0).failure().map_or(Ok(()), Err)
+    }
+
     /// Looks into a connection's outbox and checks what is there. Gives how much that was.
     pub fn look(&mut self, connection: usize) -> Result<usize, String> {
         let mut effects = Vec::new();
@@ -306,6 +311,7 @@ impl<C: Cluster> World<C> {
         let mut quiet = 0;
         for _ in 0..ROUNDS_MAX {
             let seen = self.look_at_all()?;
+            self.together()?;
             let next = self.tick(0);
             let open = self.connections.iter().filter(|c| c.is_open);
             let is_waiting = open.clone().any(|c| c.proposed > 0 || !c.batch.is_empty());

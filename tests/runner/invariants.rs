@@ -1,18 +1,18 @@
 //! What clients are promised holds at random, on one broker and on members in lockstep.
 
-mod runner;
-
 use ferrymq::cluster::lockstep::Settings;
 use ferrymq::cluster::lockstep::faults::Faults;
-use runner::{Plan, Report, cluster, run, seed};
+
+use super::run::{Plan, Report, run};
+use super::{cluster, seed};
 
 fn sound(group: impl cluster::Cluster, plan: Plan) -> Report {
     let report = run(group, plan).unwrap_or_else(|failure| panic!("{}", failure.text));
     assert!(
-        report.commands > plan.steps,
+        report.commands > plan.steps / 2,
         "too little was done: {report:?}"
     );
-    let few = report.deliveries < plan.steps as usize / 10;
+    let few = report.deliveries < plan.steps as usize / 20;
     assert!(!few, "too little came of it: {report:?}");
     report
 }
@@ -52,7 +52,7 @@ fn promises_hold_in_lockstep_on_a_bad_network() {
 #[test]
 fn a_seed_replays_to_the_same_trace() {
     let seed = seed::of_this_run(4);
-    let (steps, pace) = (800, 1);
+    let (steps, pace) = (1000, 1);
     let once = || in_lockstep(Plan { seed, steps, pace }, Faults::USUAL);
     assert_eq!(once().trace, once().trace);
 }
