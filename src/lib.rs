@@ -7,5 +7,6 @@
 pub mod broker;
 pub mod client;
 pub mod cluster;
+pub mod load;
 pub mod protocol;
 pub mod wire;
