@@ -32,48 +32,85 @@ impl<'a> Peer<'a> {
     fn open(group: &'a Solo, name: &str) -> Peer<'a> {
         let connection = group.open(Waker::noop().clone());
         let (commands, effects) = (Vec::new(), Vec::new());
-        let mut peer = Peer { group, connection, next: CommandId(0), commands, effects };
+        let mut peer = Peer {
+            group,
+            connection,
+            next: CommandId(0),
+            commands,
+            effects,
+        };
         let record = ConnectionRecord {
             headroom_messages: 1 << 20,
             headroom_bytes: 1 << 30,
             ..ConnectionRecord::default()
         };
         let (at, name) = (peer.at(), name.as_bytes().to_vec());
-        peer.commands.push(Command::ConnectionOpen { connection, record: Box::new(record) });
-        peer.commands.push(Command::Attach { at, name, force: false });
+        peer.commands.push(Command::ConnectionOpen {
+            connection,
+            record: Box::new(record),
+        });
+        peer.commands.push(Command::Attach {
+            at,
+            name,
+            force: false,
+        });
         peer.flush();
         peer
     }
 
     fn at(&self) -> ChannelKey {
-        ChannelKey { connection: self.connection, channel: 0 }
+        ChannelKey {
+            connection: self.connection,
+            channel: 0,
+        }
     }
 
     fn push(&mut self, request: Request) {
         let (at, id) = (self.at(), self.next);
         self.next = id.next();
-        self.commands.push(Command::Session { at, id, sync: false, request });
+        self.commands.push(Command::Session {
+            at,
+            id,
+            sync: false,
+            request,
+        });
     }
 
     fn flush(&mut self) {
-        self.group.propose(Millis(0), self.connection, &mut self.commands);
+        self.group
+            .propose(Millis(0), self.connection, &mut self.commands);
         self.effects.clear();
         self.group.take(self.connection, &mut self.effects);
     }
 }
 
 fn message(body: &Bytes) -> Arc<Message> {
-    let delivery = DeliveryProperties { routing_key: Some("q".into()), ..Default::default() };
-    let parts = wire::header::HeaderParts { delivery: Some(delivery), ..Default::default() };
-    Arc::new(Message::new(Some(parts), Some(std::slice::from_ref(body)), ""))
+    let delivery = DeliveryProperties {
+        routing_key: Some("q".into()),
+        ..Default::default()
+    };
+    let parts = wire::header::HeaderParts {
+        delivery: Some(delivery),
+        ..Default::default()
+    };
+    Arc::new(Message::new(
+        Some(parts),
+        Some(std::slice::from_ref(body)),
+        "",
+    ))
 }
 
 fn main() {
-    let count = std::env::args().skip(1).find_map(|argument| argument.parse().ok());
+    let count = std::env::args()
+        .skip(1)
+        .find_map(|argument| argument.parse().ok());
     let count: u32 = count.unwrap_or(2_000_000);
     let group = Solo::new(MemberId(1), Options::default(), Millis(0));
     let mut consumer = Peer::open(&group, "consumer");
-    let declare = wire::QueueDeclare { queue: "q".into(), ..Default::default() };
+    let declare = wire::QueueDeclare {
+        queue: "q".into(),
+        ..Default::default()
+    };
     consumer.push(Request::QueueDeclare(Box::new(declare)));
     let subscribe = wire::MessageSubscribe {
         queue: "q".into(),
@@ -84,7 +121,11 @@ fn main() {
     };
     consumer.push(Request::Subscribe(Box::new(subscribe)));
     for unit in [CreditUnit::MESSAGE, CreditUnit::BYTE] {
-        consumer.push(Request::Flow { destination: "c".into(), unit, value: u32::MAX });
+        consumer.push(Request::Flow {
+            destination: "c".into(),
+            unit,
+            value: u32::MAX,
+        });
     }
     consumer.flush();
     let mut producer = Peer::open(&group, "producer");
@@ -94,7 +135,11 @@ fn main() {
     for _ in 0..count / BATCH {
         for _ in 0..BATCH {
             let (destination, accept_mode) = ("".into(), AcceptMode::NONE);
-            producer.push(Request::Transfer { destination, accept_mode, message: message(&body) });
+            producer.push(Request::Transfer {
+                destination,
+                accept_mode,
+                message: message(&body),
+            });
         }
         producer.flush();
         let mut effects = std::mem::take(&mut consumer.effects);
@@ -111,13 +156,29 @@ fn main() {
         }
         consumer.effects = effects;
         let (at, connection) = (consumer.at(), consumer.connection);
-        consumer.push(Request::Accept { transfers: transfers.clone() });
-        consumer.commands.push(Command::Completed { at, commands: transfers });
+        consumer.push(Request::Accept {
+            transfers: transfers.clone(),
+        });
+        consumer.commands.push(Command::Completed {
+            at,
+            commands: transfers,
+        });
         let (messages, bytes) = (BATCH, u64::from(BATCH) * 128);
-        consumer.commands.push(Command::Headroom { connection, messages, bytes });
+        consumer.commands.push(Command::Headroom {
+            connection,
+            messages,
+            bytes,
+        });
         consumer.flush();
     }
     let spent = begin.elapsed();
-    assert_eq!(delivered, count / BATCH * BATCH, "every message was delivered");
-    println!("{delivered} messages, {:.1} ns a message", spent.as_nanos() as f64 / f64::from(delivered));
+    assert_eq!(
+        delivered,
+        count / BATCH * BATCH,
+        "every message was delivered"
+    );
+    println!(
+        "{delivered} messages, {:.1} ns a message",
+        spent.as_nanos() as f64 / f64::from(delivered)
+    );
 }

@@ -4,9 +4,12 @@
 //! `tests/tidy.rs` holds it.
 #![warn(missing_docs)]
 
+pub mod adapter;
 pub mod broker;
 pub mod client;
 pub mod cluster;
 pub mod load;
 pub mod protocol;
+pub mod security;
+pub mod server;
 pub mod wire;

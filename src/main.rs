@@ -1,3 +1,25 @@
 //! The `ferrymq` binary.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// FerryMQ, a message broker for AMQP 0-10
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Line {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a broker until it is told to stop (SIGTERM or SIGINT)
+    Serve(ferrymq::server::Options),
+}
+
+fn main() -> ExitCode {
+    match Line::parse().command {
+        Command::Serve(options) => ferrymq::server::run(options),
+    }
+}

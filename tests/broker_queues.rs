@@ -186,8 +186,7 @@ fn queue_limit_counts_octets_of_header_and_body() {
     let broker = Broker::new();
     let session = broker.session("a");
     let size = {
-        let mut message = broker::message("q", "0123456789");
-        message.set_exchange("");
+        let message = broker::message("q", "0123456789").published("");
         message.size()
     };
     session.declare_limited("q", &[("qpid.max_size", Value::U64(2 * size))]);

@@ -3,7 +3,11 @@
 //! A clone shares every block and so takes microseconds at a million items: this is what lets a
 //! snapshot be encoded off the lock. A block that is shared is copied when it is next written to.
 //! Items may be removed anywhere; a block of which nothing is left takes no memory, so one item that
-//! stays at the head of a queue does not hold the rest.
+//! stays at the head of a queue does not hold the rest, however long it stays.
+//!
+//! What can be seen from outside, the cost of a search included, follows from the items and their
+//! positions alone and not from how they came to lie there: a member that has its state from a
+//! snapshot must go on exactly like one that has not.
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
@@ -11,37 +15,143 @@ use std::sync::Arc;
 
 use super::encoding::{Decoder, Encoder, EncodingError, Record};
 
-/// Items a block holds: some kilobytes, so that copying a shared one stays cheap.
+/// Positions a block spans: some kilobytes of items, so that copying a shared one stays cheap.
 pub const BLOCK_ITEMS: u64 = 64;
 
-/// One block: `BLOCK_ITEMS` consecutive positions, some of them empty.
+/// Slots of the largest empty block that is kept for use again: a queue that was once deep shall
+/// not hold memory for it.
+const SPARE_ITEMS_MAX: usize = 8;
+
+/// `BLOCK_ITEMS` consecutive positions, of which some have an item.
 #[derive(Clone, Debug)]
 struct Block<T> {
+    /// The place in the block of the first of `items`: there was none before it.
+    start: usize,
     items: Vec<Option<T>>,
     live: u32,
 }
 
+/// Blocks that have an item, with their numbers: a block's number is its positions divided by
+/// `BLOCK_ITEMS`.
+type Numbered<T> = (u64, Arc<Block<T>>);
+
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Blocks<T> {
-    /// Blocks from the one that holds `head` on; None is a block that is empty all through.
-    blocks: VecDeque<Option<Arc<Block<T>>>>,
-    /// The position at which the first block begins: a multiple of `BLOCK_ITEMS`.
-    base: u64,
+    blocks: VecDeque<Numbered<T>>,
     /// The position that the next item gets.
     tail: u64,
     live: u64,
+    /// A block that became empty, for the next one: a queue that is emptied as fast as it is filled
+    /// allocates nothing.
+    spare: Option<Arc<Block<T>>>,
 }
 
-impl<T: Clone> Blocks<T> {
-    /// An empty deque whose first item gets position `tail`.
-    pub fn starting_at(tail: u64) -> Self {
+impl<T> Clone for Blocks<T> {
+    fn clone(&self) -> Self {
         Blocks {
-            blocks: VecDeque::new(),
-            base: tail - tail % BLOCK_ITEMS,
-            tail,
-            live: 0,
+            blocks: self.blocks.clone(),
+            tail: self.tail,
+            live: self.live,
+            spare: None,
         }
+    }
+}
+
+impl<T> Block<T> {
+    fn slot(&self, place: usize) -> Option<usize> {
+        let slot = place.checked_sub(self.start)?;
+        self.items.get(slot)?.as_ref()?;
+        Some(slot)
+    }
+
+    /// Items from a place in the block on, with their places.
+    fn from(&self, place: usize) -> impl Iterator<Item = (usize, &T)> {
+        let skipped = place.saturating_sub(self.start).min(self.items.len());
+        let items = self.items[skipped..].iter().enumerate();
+        let first = self.start + skipped;
+        items.filter_map(move |(n, item)| Some((first + n, item.as_ref()?)))
+    }
+}
+
+/// The number of the block that a position is in, and its place there.
+fn parts(position: u64) -> (u64, usize) {
+    (
+        position / BLOCK_ITEMS,
+        (position % BLOCK_ITEMS) as usize, // below BLOCK_ITEMS
+    )
+}
+
+impl<T> Blocks<T> {
+    /// Where the block of a number is; else where it would be.
+    fn index_of(&self, number: u64) -> Result<usize, usize> {
+        let (Some((first, _)), Some((last, _))) = (self.blocks.front(), self.blocks.back()) else {
+            return Err(0);
+        };
+        if number < *first {
+            return Err(0);
+        }
+        if number > *last {
+            return Err(self.blocks.len());
+        }
+        // Most often there is no gap between it and one of the ends.
+        let from_front = usize::try_from(number - first).ok();
+        let from_back = usize::try_from(last - number).ok();
+        let from_back = from_back.and_then(|steps| (self.blocks.len() - 1).checked_sub(steps));
+        for guess in [from_front, from_back].into_iter().flatten() {
+            let found = self.blocks.get(guess);
+            if found.is_some_and(|(there, _)| *there == number) {
+                return Ok(guess);
+            }
+        }
+        self.blocks
+            .binary_search_by_key(&number, |(there, _)| *there)
+    }
+
+    /// The item at a position.
+    pub fn get(&self, position: u64) -> Option<&T> {
+        let (number, place) = parts(position);
+        let (_, block) = &self.blocks[self.index_of(number).ok()?];
+        block.items[block.slot(place)?].as_ref()
+    }
+
+    /// The first item at `from` or behind it for which `wanted` holds. `steps` is what the search
+    /// may cost, one for each item looked at and one for each block left behind; what is left of it
+    /// stays. Err is where to go on when it ran out.
+    pub fn find(
+        &self,
+        from: u64,
+        steps: &mut u32,
+        mut wanted: impl FnMut(&T) -> bool,
+    ) -> Result<Option<u64>, u64> {
+        let (number, mut place) = parts(from);
+        let (Ok(index) | Err(index)) = self.index_of(number);
+        let mut position = from;
+        for (there, block) in self.blocks.range(index..) {
+            if *there != number {
+                place = 0;
+            }
+            for (at, item) in block.from(place) {
+                position = there * BLOCK_ITEMS + at as u64;
+                if *steps == 0 {
+                    return Err(position);
+                }
+                *steps -= 1;
+                if wanted(item) {
+                    return Ok(Some(position));
+                }
+            }
+            if *steps == 0 {
+                return Err(position.saturating_add(1));
+            }
+            *steps -= 1;
+        }
+        Ok(None)
+    }
+
+    /// The position of the first item at `from` or behind it.
+    pub fn next_at(&self, from: u64) -> Option<u64> {
+        self.find(from, &mut u32::MAX.clone(), |_| true).ok()?
     }
 
     /// How many items there are.
@@ -61,7 +171,29 @@ impl<T: Clone> Blocks<T> {
 
     /// No item stands before this position.
     pub fn head(&self) -> u64 {
-        self.base.min(self.tail)
+        let first = self.blocks.front();
+        first.map_or(self.tail, |(number, _)| number * BLOCK_ITEMS)
+    }
+
+    /// Positions and items in order. For snapshots, views and whole changes; not on the hot path.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+        self.blocks.iter().flat_map(|(number, block)| {
+            let start = number * BLOCK_ITEMS;
+            let items = block.from(0);
+            items.map(move |(place, item)| (start + place as u64, item))
+        })
+    }
+}
+
+impl<T: Clone> Blocks<T> {
+    /// An empty deque whose first item gets position `tail`.
+    pub fn starting_at(tail: u64) -> Self {
+        Blocks {
+            blocks: VecDeque::new(),
+            tail,
+            live: 0,
+            spare: None,
+        }
     }
 
     /// Appends an item at `position`, which is not before the tail; the positions between stay
@@ -79,135 +211,85 @@ impl<T: Clone> Blocks<T> {
 
     /// Takes the first item away, with its position.
     pub fn pop(&mut self) -> Option<(u64, T)> {
-        let position = self
-            .find(self.base, &mut u32::MAX.clone(), |_| true)
-            .ok()
-            .flatten()?;
+        let position = self.next_at(0)?;
         Some((position, self.remove(position)?))
     }
 
     /// Appends an item and gives its position.
     pub fn push(&mut self, item: T) -> u64 {
         let position = self.tail;
-        if self.blocks.is_empty() {
-            self.base = position - position % BLOCK_ITEMS;
+        let (number, place) = parts(position);
+        if self.blocks.back().is_none_or(|(last, _)| *last != number) {
+            let block = self.next_block(number, place);
+            self.blocks.push_back((number, block));
         }
-        let index = ((position - self.base) / BLOCK_ITEMS) as usize;
-        while self.blocks.len() <= index {
-            self.blocks.push_back(None);
+        if let Some((_, block)) = self.blocks.back_mut() {
+            let block = Arc::make_mut(block);
+            while block.start + block.items.len() < place {
+                block.items.push(None);
+            }
+            block.items.push(Some(item));
+            block.live += 1;
         }
-        let offset = (position % BLOCK_ITEMS) as usize;
-        let block = self.blocks[index].get_or_insert_with(|| {
-            Arc::new(Block {
-                items: Vec::with_capacity(BLOCK_ITEMS as usize),
-                live: 0,
-            })
-        });
-        let block = Arc::make_mut(block);
-        while block.items.len() < offset {
-            block.items.push(None);
-        }
-        block.items.push(Some(item));
-        block.live += 1;
         self.live += 1;
         self.tail += 1;
         position
     }
 
-    fn place(&self, position: u64) -> Option<(usize, usize)> {
-        if position < self.base || position >= self.tail {
-            return None;
+    /// An empty block for a number, whose first item comes to a place. In a deque that fills block
+    /// after block it has room for all of its items at once.
+    fn next_block(&mut self, number: u64, start: usize) -> Arc<Block<T>> {
+        let last = self.blocks.back().map(|(last, _)| *last);
+        if last.is_some_and(|last| last + 1 == number) {
+            return Arc::new(Block {
+                start,
+                items: Vec::with_capacity(BLOCK_ITEMS as usize),
+                live: 0,
+            });
         }
-        let index = ((position - self.base) / BLOCK_ITEMS) as usize;
-        Some((index, (position % BLOCK_ITEMS) as usize))
-    }
-
-    /// The item at a position.
-    pub fn get(&self, position: u64) -> Option<&T> {
-        let (index, offset) = self.place(position)?;
-        self.blocks
-            .get(index)?
-            .as_ref()?
-            .items
-            .get(offset)?
-            .as_ref()
+        let mut block = self.spare.take().unwrap_or_else(|| {
+            Arc::new(Block {
+                start,
+                items: Vec::new(),
+                live: 0,
+            })
+        });
+        Arc::make_mut(&mut block).start = start;
+        block
     }
 
     /// The item at a position, to be changed.
     pub fn get_mut(&mut self, position: u64) -> Option<&mut T> {
-        let (index, offset) = self.place(position)?;
-        let block = self.blocks.get_mut(index)?.as_mut()?;
-        block.items.get(offset)?.as_ref()?;
-        Arc::make_mut(block).items.get_mut(offset)?.as_mut()
+        let (number, place) = parts(position);
+        let index = self.index_of(number).ok()?;
+        let (_, block) = &mut self.blocks[index];
+        let slot = block.slot(place)?;
+        Arc::make_mut(block).items[slot].as_mut()
     }
 
     /// Takes the item at a position away.
     pub fn remove(&mut self, position: u64) -> Option<T> {
-        let (index, offset) = self.place(position)?;
-        let slot = self.blocks.get_mut(index)?;
-        let block = slot.as_mut()?;
-        block.items.get(offset)?.as_ref()?;
-        let block = Arc::make_mut(block);
-        let item = block.items.get_mut(offset)?.take();
-        block.live -= 1;
+        let (number, place) = parts(position);
+        let index = self.index_of(number).ok()?;
+        let (_, block) = &mut self.blocks[index];
+        let slot = block.slot(place)?;
         self.live -= 1;
-        if block.live == 0 {
-            *slot = None;
-            while let Some(None) = self.blocks.front() {
-                self.blocks.pop_front();
-                self.base += BLOCK_ITEMS;
-            }
+        if block.live > 1 {
+            let block = Arc::make_mut(block);
+            block.live -= 1;
+            return block.items[slot].take();
+        }
+        let (_, mut block) = self.blocks.remove(index)?;
+        let Some(own) = Arc::get_mut(&mut block) else {
+            return block.items[slot].clone();
+        };
+        let item = own.items[slot].take();
+        own.items.clear();
+        own.live = 0;
+        if own.items.capacity() <= SPARE_ITEMS_MAX {
+            self.spare = Some(block);
         }
         item
-    }
-
-    /// The first item at `from` or behind it for which `wanted` holds; `steps` is what the search
-    /// may cost, and what is left of it after. Err is where to go on when it ran out.
-    pub fn find(
-        &self,
-        from: u64,
-        steps: &mut u32,
-        mut wanted: impl FnMut(&T) -> bool,
-    ) -> Result<Option<u64>, u64> {
-        let mut position = from.max(self.base);
-        while position < self.tail {
-            let index = ((position - self.base) / BLOCK_ITEMS) as usize;
-            if *steps == 0 {
-                return Err(position);
-            }
-            let Some(block) = self.blocks.get(index).and_then(Option::as_ref) else {
-                *steps -= 1;
-                position = self.base + (index as u64 + 1) * BLOCK_ITEMS;
-                continue;
-            };
-            let offset = (position % BLOCK_ITEMS) as usize;
-            for item in &block.items[offset.min(block.items.len())..] {
-                if *steps == 0 {
-                    return Err(position);
-                }
-                *steps -= 1;
-                if item.as_ref().is_some_and(&mut wanted) {
-                    return Ok(Some(position));
-                }
-                position += 1;
-            }
-            position = self.base + (index as u64 + 1) * BLOCK_ITEMS;
-        }
-        Ok(None)
-    }
-
-    /// Positions and items in order. For snapshots, views and whole changes; not on the hot path.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
-        self.blocks
-            .iter()
-            .enumerate()
-            .flat_map(move |(index, block)| {
-                let start = self.base + index as u64 * BLOCK_ITEMS;
-                block.iter().flat_map(move |block| {
-                    let numbered = block.items.iter().enumerate();
-                    numbered.filter_map(move |(n, item)| Some((start + n as u64, item.as_ref()?)))
-                })
-            })
     }
 }
 
@@ -221,16 +303,9 @@ impl<T: Clone> Default for Blocks<T> {
 impl<T: Hash> Hash for Blocks<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.tail, self.live).hash(state);
-        for (index, block) in self.blocks.iter().enumerate() {
-            for (offset, item) in block
-                .iter()
-                .flat_map(|block| block.items.iter().enumerate())
-            {
-                if let Some(item) = item {
-                    (self.base + index as u64 * BLOCK_ITEMS + offset as u64).hash(state);
-                    item.hash(state);
-                }
-            }
+        for (position, item) in self.iter() {
+            position.hash(state);
+            item.hash(state);
         }
     }
 }
@@ -239,9 +314,9 @@ impl<T: Clone + Record> Record for Blocks<T> {
     fn encode(&self, to: &mut Encoder) {
         let Self {
             blocks: _,
-            base: _,
             tail,
             live,
+            spare: _,
         } = self;
         tail.encode(to);
         live.encode(to);

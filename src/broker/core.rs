@@ -316,8 +316,10 @@ impl Core {
             Command::Continue => self.run_work(out),
             Command::MemberDown { member, epoch } => {
                 let state = self.origins.entry(member).or_default();
-                if epoch > state.closed {
-                    state.closed = epoch;
+                let is_open = state.epoch <= epoch && state.closed < epoch;
+                state.closed = state.closed.max(epoch);
+                // A later epoch ended what the closed one held, and its own is not concerned.
+                if is_open {
                     self.end_member(member, out);
                 }
             }

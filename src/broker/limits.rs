@@ -40,6 +40,15 @@ pub const UNSETTLED_PER_SESSION_MAX: usize = 1_000_000;
 /// number.
 pub const COMPLETED_UNKNOWN_MAX: u32 = 65_536;
 
+/// Ranges of a session's completed commands that its client does not know of: what one
+/// `session.completed` can carry. Clients number their commands one by one and so make one range; one
+/// that leaves gaps with `session.command-point` for ever would fill memory.
+pub const COMPLETED_RANGES_MAX: usize = crate::wire::limits::RANGES_MAX;
+
+/// Ranges of deliveries that a client has completed, kept so that being told again costs nothing:
+/// forgetting some is no harm.
+pub const COMPLETED_REMEMBERED_MAX: usize = 1024;
+
 /// How many exchanges a message passes on its way from alternate to alternate, so that two that
 /// name each other end.
 pub const ALTERNATES_MAX: usize = 2;

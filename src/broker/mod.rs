@@ -12,7 +12,7 @@
 //!
 //! What is where: `command` and `effect` are the two sides; `core` holds the state and `apply/`
 //! what each command does to it; `connections`, `session`, `subscription`, `queue`, `exchange`,
-//! `exchanges`, `message` are the parts; `blocks`, `slab`, `credit`, `selector`, `arguments` are what they are
+//! `exchanges`, `message` are the parts; `blocks`, `slab`, `ring`, `ranges`, `credit`, `selector`, `arguments` are what they are
 //! made of; `encoding`, `snapshot`, `digest` are how a core is carried and compared.
 
 pub mod arguments;
@@ -31,6 +31,8 @@ pub mod limits;
 pub mod message;
 pub mod options;
 pub mod queue;
+pub mod ranges;
+pub mod ring;
 pub mod selected;
 pub mod selector;
 pub mod session;

@@ -1,11 +1,12 @@
 //! A queue: messages in the order in which they came, and who wants them.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use super::blocks::Blocks;
 use super::encoding::{record, record_enum};
 use super::ids::{ExchangeId, GroupTime, QueueRef, SessionId, SubscriptionId};
 use super::message::Stored;
+use super::ring::Ring;
 use crate::wire::{Map, Text};
 
 /// A message in a queue.
@@ -120,10 +121,12 @@ pub struct Queue {
     pub expiring: u64,
     /// All subscriptions.
     pub subscriptions: BTreeSet<SubscriptionId>,
-    /// Acquiring subscriptions that have credit, the next to be served first.
-    pub ready: VecDeque<SubscriptionId>,
+    /// Acquiring subscriptions that have credit.
+    pub ready: Ring,
     /// Browsing subscriptions that have credit.
-    pub browsers: VecDeque<SubscriptionId>,
+    pub browsers: Ring,
+    /// Subscriptions with a `message.flush` that is not done.
+    pub flushing: BTreeSet<SubscriptionId>,
     /// Acquiring subscriptions with a selector: their cursors go back when a message comes back.
     pub selecting: BTreeSet<SubscriptionId>,
     /// The subscription that has the queue for itself.
@@ -155,6 +158,7 @@ record!(Queue {
     subscriptions,
     ready,
     browsers,
+    flushing,
     selecting,
     exclusive_subscription,
     was_used,
@@ -182,8 +186,9 @@ impl Queue {
             bytes: 0,
             expiring: 0,
             subscriptions: BTreeSet::new(),
-            ready: VecDeque::new(),
-            browsers: VecDeque::new(),
+            ready: Ring::default(),
+            browsers: Ring::default(),
+            flushing: BTreeSet::new(),
             selecting: BTreeSet::new(),
             exclusive_subscription: None,
             was_used: false,
@@ -242,7 +247,20 @@ impl Queue {
             self.hint = position;
         }
         self.available += 1;
+        self.stir();
         position
+    }
+
+    /// A message has come, or come back.
+    fn stir(&mut self) {
+        self.ready.stir();
+        self.browsers.stir();
+    }
+
+    /// An available message has gone.
+    fn stir_short(&mut self) {
+        self.ready.stir_short();
+        self.browsers.stir_short();
     }
 
     /// Gives an available message to a session. None when it is gone or another has it.
@@ -257,6 +275,7 @@ impl Queue {
         if self.hint == position {
             self.hint = position + 1;
         }
+        self.stir_short();
         self.entries.get(position)
     }
 
@@ -277,6 +296,7 @@ impl Queue {
         };
         self.available += 1;
         self.counters.releases += 1;
+        self.stir();
         true
     }
 
@@ -285,7 +305,10 @@ impl Queue {
         let entry = self.entries.remove(position)?;
         self.bytes -= entry.stored.message.size();
         self.expiring -= u64::from(entry.expires != GroupTime::NEVER);
-        self.available -= u64::from(entry.state == EntryState::Available);
+        if entry.state == EntryState::Available {
+            self.available -= 1;
+            self.stir_short();
+        }
         self.counters.dequeues += 1;
         Some(entry)
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::blocks::Blocks;
+use super::credit::Room;
 use super::encoding::record;
 use super::ids::{
     ChannelKey, ConnectionId, ConnectionKey, ExchangeId, QueueId, QueueRef, SubscriptionId,
@@ -32,10 +33,8 @@ pub struct Unsettled {
     pub position: u64,
     /// The subscription.
     pub subscription: SubscriptionRef,
-    /// What it cost in credit for octets.
-    pub bytes: u64,
-    /// The credit's era when it was sent.
-    pub era: u32,
+    /// The room it takes in the subscription's window.
+    pub room: Room,
     /// Whether the session has acquired the message and not settled it.
     pub is_acquired: bool,
     /// Whether it was accepted in the open transaction.
@@ -50,8 +49,7 @@ record!(Unsettled {
     queue,
     position,
     subscription,
-    bytes,
-    era,
+    room,
     is_acquired,
     is_in_transaction,
     is_implicit,
@@ -72,6 +70,10 @@ pub struct Incoming {
     pub next: CommandId,
     /// Completed and not known by the client to be.
     pub completed: SequenceSet,
+    /// Begun and not done: what they ask takes longer than an entry, or waits for headroom.
+    pub pending: SequenceSet,
+    /// `execution.sync` commands that wait for a pending command before them.
+    pub waiting: SequenceSet,
     /// Transfers of which `message.accept` is still to be sent.
     pub accepted: SequenceSet,
     /// Whether completions are to be told at the end of the batch.
@@ -80,9 +82,40 @@ pub struct Incoming {
 record!(Incoming {
     next,
     completed,
+    pending,
+    waiting,
     accepted,
     is_telling
 });
+
+impl Incoming {
+    /// Whether a command that was taken is yet to be done.
+    pub fn is_pending(&self, command: CommandId) -> bool {
+        self.pending.contains(command) || self.waiting.contains(command)
+    }
+
+    /// How many pieces it is kept in.
+    pub fn ranges(&self) -> usize {
+        self.completed.ranges().len() + self.pending.ranges().len() + self.waiting.ranges().len()
+    }
+
+    /// Pending commands are done, and with them the syncs that waited for no other.
+    pub fn finish(&mut self, commands: &SequenceSet) {
+        for (first, last) in commands.ranges() {
+            self.pending.remove_range(*first, *last);
+            self.completed.insert_range(*first, *last);
+        }
+        let mut waiting = SequenceSet::new();
+        let next = self.pending.first();
+        for (first, last) in std::mem::take(&mut self.waiting).ranges() {
+            match next {
+                Some(next) if next.precedes(*first) => waiting.insert_range(*first, *last),
+                _ => self.completed.insert_range(*first, *last),
+            };
+        }
+        self.waiting = waiting;
+    }
+}
 
 /// Messages that an open transaction publishes, and what it accepts.
 #[derive(Clone, Debug, Hash, Default)]

@@ -7,7 +7,7 @@ use super::effect::Tag;
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
 use super::ids::{QueueId, SessionId, SubscriptionId};
 use super::selector::Selector;
-use crate::wire::Map;
+use crate::wire::{Map, SequenceSet};
 
 /// A subscription that may meanwhile have been cancelled: its slot and which of the slot's it was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -48,6 +48,9 @@ pub struct Subscription {
     pub is_ready: bool,
     /// Whether it waits for its connection's headroom or its session's settling.
     pub is_starved: bool,
+    /// `message.flush` commands that are not done: there is more to send than an entry can, or than
+    /// the connection has headroom for.
+    pub flushes: SequenceSet,
     /// `qpid.sync_frequency`: a sync is asked for with every so many deliveries; 0 is never.
     pub sync_frequency: u32,
     /// Messages delivered.
@@ -90,6 +93,7 @@ record!(Subscription {
     cursor,
     is_ready,
     is_starved,
+    flushes,
     sync_frequency,
     delivered,
 });

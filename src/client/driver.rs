@@ -262,7 +262,7 @@ impl Driver {
                 // The subscription is being cancelled: what it has not seen goes back.
                 let transfers = SequenceSet::of(delivery.id);
                 self.connection.complete(channel, &transfers);
-                if delivery.transfer.accept_mode == AcceptMode::EXPLICIT {
+                if delivery.transfer.accept_mode == Some(AcceptMode::EXPLICIT) {
                     let release = MessageRelease {
                         transfers,
                         set_redelivered: false,

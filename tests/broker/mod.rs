@@ -90,13 +90,22 @@ impl Broker {
 
     /// A connection with so much headroom.
     pub fn connection_with(&self, member: MemberId, messages: u32, bytes: u64) -> Connection {
+        self.open("guest", member, messages, bytes)
+    }
+
+    /// A connection of another user.
+    pub fn connection_of(&self, user: &str) -> Connection {
+        self.open(user, MEMBER, u32::MAX, u64::MAX)
+    }
+
+    fn open(&self, user: &str, member: MemberId, messages: u32, bytes: u64) -> Connection {
         let mut inner = self.0.borrow_mut();
         inner.connections += 1;
         let number = ConnectionNumber(inner.connections);
         drop(inner);
         let record = ConnectionRecord {
             peer: "peer".into(),
-            user: "guest".into(),
+            user: user.into(),
             client_properties: Map::new(),
             headroom_messages: messages,
             headroom_bytes: bytes,
@@ -371,54 +380,59 @@ impl Connection {
     }
 }
 
+/// A message that has not been published.
+pub struct Draft {
+    pub header: Option<HeaderParts>,
+    pub body: Option<Vec<Bytes>>,
+}
+
+impl Draft {
+    /// As it is when it has been published to an exchange.
+    pub fn published(self, exchange: &str) -> Message {
+        Message::new(self.header, self.body.as_deref(), exchange)
+    }
+}
+
 /// A message with a routing key.
-pub fn message(key: &str, body: &str) -> Message {
+pub fn message(key: &str, body: &str) -> Draft {
     message_with(key, body, |_| {})
 }
 
 /// A message whose delivery properties the test changes.
-pub fn message_with(
-    key: &str,
-    body: &str,
-    change: impl FnOnce(&mut DeliveryProperties),
-) -> Message {
+pub fn message_with(key: &str, body: &str, change: impl FnOnce(&mut DeliveryProperties)) -> Draft {
     let mut delivery = DeliveryProperties {
         routing_key: Some(key.into()),
         ..Default::default()
     };
     change(&mut delivery);
-    let parts = HeaderParts {
+    let header = HeaderParts {
         delivery: Some(delivery),
         ..Default::default()
     };
-    Message::new(
-        Some(parts),
-        Some(&[Bytes::copy_from_slice(body.as_bytes())]),
-    )
+    Draft {
+        header: Some(header),
+        body: Some(vec![Bytes::copy_from_slice(body.as_bytes())]),
+    }
 }
 
 /// A message with application headers.
-pub fn message_with_headers(key: &str, body: &str, headers: &[(&str, Value)]) -> Message {
+pub fn message_with_headers(key: &str, body: &str, headers: &[(&str, Value)]) -> Draft {
     let properties = MessageProperties {
         application_headers: Some(headers.iter().cloned().collect()),
         ..Default::default()
     };
-    let mut bytes = Vec::new();
     let packed = Struct32::of(&properties);
-    bytes.extend_from_slice(&(packed.bytes.len() as u32 + 2).to_be_bytes());
+    let mut bytes = (packed.bytes.len() as u32 + 2).to_be_bytes().to_vec();
     bytes.extend_from_slice(&packed.code.to_be_bytes());
     bytes.extend_from_slice(&packed.bytes);
-    let delivery = DeliveryProperties {
-        routing_key: Some(key.into()),
-        ..Default::default()
-    };
+    let plain = message(key, body);
+    let delivery = plain.header.and_then(|header| header.delivery);
     let mut whole = Vec::new();
-    header::encode(&Some(delivery), &bytes, &mut whole);
-    let parts = header::split(&whole).expect("a sound header");
-    Message::new(
-        Some(parts),
-        Some(&[Bytes::copy_from_slice(body.as_bytes())]),
-    )
+    header::encode(&delivery, &bytes, &mut whole);
+    Draft {
+        header: Some(header::split(&whole).expect("a sound header")),
+        body: plain.body,
+    }
 }
 
 /// A set of the ids given.

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use ferrymq::broker::message::Message;
 use ferrymq::broker::{Command, Request};
 use ferrymq::wire::{
     AcceptMode, AcquireMode, CommandId, CreditUnit, ExchangeBind, ExchangeBound,
@@ -13,7 +12,7 @@ use ferrymq::wire::{
 };
 
 use super::told::{Arrived, Failure, Told};
-use super::{Connection, message};
+use super::{Connection, Draft, message};
 
 /// A session. Its commands are numbered from 0.
 #[derive(Clone)]
@@ -90,6 +89,16 @@ impl Session {
             false => arrived.body,
         };
         self.arrivals().into_iter().map(body).collect()
+    }
+
+    /// The bodies of the messages it was sent, among other things that it was told.
+    pub fn received_among_others(&self) -> Vec<String> {
+        let told = self.told().into_iter();
+        told.filter_map(|told| match told {
+            Told::Delivered(arrived) => Some(arrived.body),
+            _ => None,
+        })
+        .collect()
     }
 
     /// The exception with which it ended.
@@ -279,16 +288,15 @@ impl Session {
         self.publish_message("", message(queue, body))
     }
 
-    pub fn publish_message(&self, exchange: &str, message: Message) -> u32 {
+    pub fn publish_message(&self, exchange: &str, message: Draft) -> u32 {
         self.transfer(exchange, message, AcceptMode::NONE)
     }
 
-    pub fn transfer(&self, exchange: &str, mut message: Message, mode: AcceptMode) -> u32 {
-        message.set_exchange(exchange);
+    pub fn transfer(&self, exchange: &str, message: Draft, mode: AcceptMode) -> u32 {
         self.send(Request::Transfer {
             destination: exchange.into(),
             accept_mode: mode,
-            message: Arc::new(message),
+            message: Arc::new(message.published(exchange)),
         })
     }
 

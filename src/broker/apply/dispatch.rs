@@ -1,8 +1,9 @@
 //! Messages from a queue to those who want them.
 //!
 //! Subscriptions that have credit stand in a ring; the one in front takes the next message that is
-//! for it and goes to the back. One that lacks credit leaves the ring until it has some; one that
-//! lacks its connection's headroom waits in its session until the socket has drained.
+//! for it and goes to the back. One for which there is nothing rests until there may be something.
+//! One that lacks credit leaves the ring until it has some; one that lacks its connection's headroom
+//! waits in its session until the socket has drained.
 
 use crate::broker::connections::Connection;
 use crate::broker::core::{Core, Work};
@@ -11,15 +12,18 @@ use crate::broker::ids::{ConnectionKey, GroupTime, QueueId, SessionId, Subscript
 use crate::broker::queue::{Entry, EntryState};
 use crate::broker::selected::Selected;
 use crate::broker::session::Unsettled;
+use crate::broker::subscription::SubscriptionRef;
 
 /// What came of offering messages to a subscription.
 enum Offer {
     /// It got one.
     Delivered,
-    /// There is none for it.
-    Nothing,
+    /// There is none for it, or, when it is short, the next one is larger than its credit.
+    Nothing { is_short: bool },
     /// It cannot take one; it has left its ring.
     Left,
+    /// It is no more.
+    Gone,
     /// The entry's work is used up.
     NoSteps,
 }
@@ -31,7 +35,11 @@ impl Core {
         let Some(queue) = self.queues.get_mut(id.0) else {
             return;
         };
-        if !done && !queue.is_dispatch_pending {
+        if done {
+            if !queue.flushing.is_empty() {
+                self.finish_flushes(id);
+            }
+        } else if !queue.is_dispatch_pending {
             queue.is_dispatch_pending = true;
             let reference = queue.reference;
             self.work.push_back(Work::Dispatch(reference));
@@ -39,64 +47,65 @@ impl Core {
     }
 
     fn dispatch_acquiring(&mut self, id: QueueId, out: &mut Out) -> bool {
-        let mut idle = 0;
-        loop {
-            let Some(queue) = self.queues.get_mut(id.0) else {
-                return true;
-            };
-            if queue.available == 0 || idle >= queue.ready.len() {
-                return true;
-            }
-            let Some(front) = queue.ready.pop_front() else {
-                return true;
-            };
-            match self.offer(id, front, out) {
-                Offer::Delivered => {
-                    idle = 0;
-                    self.queue_mut(id).ready.push_back(front);
-                }
-                Offer::Nothing => {
-                    idle += 1;
-                    self.queue_mut(id).ready.push_back(front);
-                }
+        while let Some(queue) = self.queues.get_mut(id.0)
+            && queue.available > 0
+            && let Some(front) = queue.ready.take()
+        {
+            let offer = self.offer(id, front, out);
+            let ring = &mut self.queue_mut(id).ready;
+            match offer {
+                Offer::Delivered => ring.put_back(front),
+                Offer::Nothing { is_short } => ring.rest(front, is_short),
                 Offer::Left => {}
+                Offer::Gone => ring.forget(),
                 Offer::NoSteps => {
-                    self.queue_mut(id).ready.push_front(front);
+                    ring.put_front(front);
                     return false;
-                }
-            }
-        }
-    }
-
-    fn dispatch_browsing(&mut self, id: QueueId, out: &mut Out) -> bool {
-        let Some(queue) = self.queues.get(id.0) else {
-            return true;
-        };
-        for _ in 0..queue.browsers.len() {
-            let Some(front) = self.queue_mut(id).browsers.pop_front() else {
-                return true;
-            };
-            loop {
-                match self.offer(id, front, out) {
-                    Offer::Delivered => {}
-                    Offer::Nothing => {
-                        self.queue_mut(id).browsers.push_back(front);
-                        break;
-                    }
-                    Offer::Left => break,
-                    Offer::NoSteps => {
-                        self.queue_mut(id).browsers.push_front(front);
-                        return false;
-                    }
                 }
             }
         }
         true
     }
 
-    fn offer(&mut self, queue: QueueId, id: SubscriptionId, out: &mut Out) -> Offer {
-        let Some(subscription) = self.subscriptions.get_mut(id.0) else {
-            return Offer::Left;
+    /// One browser gets all that there is for it before the next.
+    fn dispatch_browsing(&mut self, id: QueueId, out: &mut Out) -> bool {
+        while let Some(queue) = self.queues.get_mut(id.0)
+            && let Some(front) = queue.browsers.take()
+        {
+            let offer = self.offer(id, front, out);
+            let ring = &mut self.queue_mut(id).browsers;
+            match offer {
+                Offer::Delivered => ring.put_front(front),
+                Offer::Nothing { is_short } => ring.rest(front, is_short),
+                Offer::Left => {}
+                Offer::Gone => ring.forget(),
+                Offer::NoSteps => {
+                    ring.put_front(front);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Offers a subscription the next message for it. Each offer costs a step at least.
+    fn offer(&mut self, queue: QueueId, reference: SubscriptionRef, out: &mut Out) -> Offer {
+        let before = self.scratch.steps;
+        if before == 0 {
+            return Offer::NoSteps;
+        }
+        let offer = self.offer_next(queue, reference, out);
+        if self.scratch.steps == before {
+            self.scratch.steps -= 1;
+        }
+        offer
+    }
+
+    fn offer_next(&mut self, queue: QueueId, reference: SubscriptionRef, out: &mut Out) -> Offer {
+        let id = reference.id;
+        let found = self.subscriptions.get_mut(id.0);
+        let Some(subscription) = found.filter(|found| found.reference == reference) else {
+            return Offer::Gone;
         };
         if !subscription.credit.is_some() {
             subscription.is_ready = false;
@@ -117,7 +126,7 @@ impl Core {
         }
         match self.next_for(queue, id) {
             Err(()) => Offer::NoSteps,
-            Ok(None) => Offer::Nothing,
+            Ok(None) => Offer::Nothing { is_short: false },
             Ok(Some(position)) => self.deliver(queue, id, position, out),
         }
     }
@@ -190,8 +199,7 @@ impl Core {
         let entry = queue.entries.get(position).expect("it was found there");
         let bytes = entry.stored.message.size();
         if !subscription.credit.allows(bytes) {
-            subscription.is_ready = false;
-            return Offer::Left;
+            return Offer::Nothing { is_short: true };
         }
         let ttl = (entry.expires != GroupTime::NEVER).then(|| (entry.expires.0 - now.0).max(1));
         let (redelivered, message) = (entry.redelivered, entry.stored.message.clone());
@@ -205,8 +213,8 @@ impl Core {
         } else {
             subscription.cursor = position + 1;
         }
-        let awaits_completion = subscription.credit.returns() || !subscription.is_acquiring;
-        subscription.credit.spend(bytes);
+        let room = subscription.credit.spend(bytes);
+        let awaits_completion = room.is_some() || !subscription.is_acquiring;
         subscription.delivered += 1;
         let count = session.outgoing_next;
         if is_acquired || awaits_completion {
@@ -214,8 +222,7 @@ impl Core {
                 queue: queue.reference,
                 position,
                 subscription: subscription.reference,
-                bytes,
-                era: subscription.credit.era,
+                room,
                 is_acquired,
                 is_in_transaction: false,
                 is_implicit: !subscription.is_explicit,
@@ -243,23 +250,27 @@ impl Core {
         Offer::Delivered
     }
 
-    /// Puts a subscription that has credit into its queue's ring.
+    /// Puts a subscription that has credit into its queue's ring; one that rests there because a
+    /// message was too large for it is to be offered that again.
     pub(super) fn wake(&mut self, id: SubscriptionId) {
         let Some(subscription) = self.subscriptions.get_mut(id.0) else {
             return;
         };
-        if subscription.is_ready || subscription.is_starved || !subscription.credit.is_some() {
+        if subscription.is_starved || !subscription.credit.is_some() {
             return;
         }
-        subscription.is_ready = true;
-        let (queue, is_acquiring) = (subscription.queue, subscription.is_acquiring);
+        let was_ready = std::mem::replace(&mut subscription.is_ready, true);
+        let (reference, is_acquiring) = (subscription.reference, subscription.is_acquiring);
+        let queue = subscription.queue;
         let queue = self.queue_mut(queue);
-        let ring = if is_acquiring {
-            &mut queue.ready
-        } else {
-            &mut queue.browsers
+        let ring = match is_acquiring {
+            true => &mut queue.ready,
+            false => &mut queue.browsers,
         };
-        ring.push_back(id);
+        match was_ready {
+            true => ring.rouse(reference),
+            false => ring.put_back(reference),
+        }
     }
 
     /// Wakes the subscriptions of a session that waited, and delivers to them.

@@ -4,7 +4,7 @@ use super::refuse;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::effect::Out;
-use crate::broker::exchange::{Kind, bound_result};
+use crate::broker::exchange::{BoundAt, Kind, bound_result};
 use crate::broker::exchanges::Exchange;
 use crate::broker::ids::{ExchangeId, QueueId, SessionId};
 use crate::broker::limits;
@@ -188,10 +188,16 @@ impl Core {
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
         let key = bind.binding_key;
+        let displaced = exchange.kind.displaced(queue_id, &key, &arguments);
         let is_new = exchange
             .kind
             .bind(queue_id, &key, &arguments)
-            .map_err(|error| refuse(error.code(), &error))?;
+            .map_err(|error| refuse(error.code(), error))?;
+        for queue in displaced {
+            if !self.exchange_mut(exchange_id).kind.has_queue(queue) {
+                self.queue_mut(queue).bound_to.remove(&exchange_id);
+            }
+        }
         if !is_new {
             return Ok(());
         }
@@ -230,7 +236,7 @@ impl Core {
         if !found.kind.unbind(queue, key) {
             return;
         }
-        if !found.kind.bindings().any(|binding| binding.queue == queue) {
+        if !found.kind.has_queue(queue) {
             self.queue_mut(queue).bound_to.remove(&exchange);
         }
         self.remove_exchange_if_unused(exchange);
@@ -256,7 +262,16 @@ impl Core {
             .get(name)
             .and_then(|found| self.exchanges.get(found.0));
         let queue = self.queue_names.get(&bound.queue).copied();
-        let result = bound_result(exchange.map(|e| (&e.kind, e.is_default())), queue, bound);
+        let key = bound.binding_key.as_deref().unwrap_or("");
+        let at = match exchange {
+            None => BoundAt::Missing,
+            Some(exchange) if exchange.is_default() => BoundAt::Default {
+                has_queues: !self.queue_names.is_empty(),
+                key_names_queue: self.queue_names.contains_key(key),
+            },
+            Some(exchange) => BoundAt::Of(&exchange.kind),
+        };
+        let result = bound_result(at, queue, bound);
         self.answer(id, command, Struct32::of(&result), out);
         Ok(())
     }

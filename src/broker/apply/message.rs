@@ -11,9 +11,11 @@ use crate::broker::effect::{Out, Tag};
 use crate::broker::ids::{QueueId, SessionId, SubscriptionId};
 use crate::broker::limits;
 use crate::broker::queue::Queue;
+use crate::broker::ranges::without;
 use crate::broker::selector::Selector;
 use crate::broker::session::{Session, Unsettled};
 use crate::broker::subscription::{Subscription, SubscriptionRef};
+use crate::wire::limits::RANGES_MAX;
 use crate::wire::{
     AcceptMode, AcquireMode, CommandId, CreditUnit, ErrorCode, FlowMode, MessageAcquired,
     MessageSubscribe, SequenceSet, Struct32, Value,
@@ -61,6 +63,7 @@ impl Core {
             cursor: queue.entries.head(),
             is_ready: false,
             is_starved: false,
+            flushes: SequenceSet::new(),
             sync_frequency: frequency.map_or(0, |f| u32::try_from(f).unwrap_or(u32::MAX)),
             delivered: 0,
         };
@@ -136,6 +139,9 @@ impl Core {
     /// caller's.
     pub(super) fn remove_subscription(&mut self, id: SubscriptionId) -> Option<QueueId> {
         let subscription = self.subscriptions.remove(id.0)?;
+        if !subscription.flushes.is_empty() {
+            self.complete_pending(subscription.session, &subscription.flushes);
+        }
         if subscription.is_starved
             && let Some(session) = self.sessions.get_mut(subscription.session.0)
         {
@@ -144,12 +150,17 @@ impl Core {
         let queue = self.queues.get_mut(subscription.queue.0)?;
         queue.subscriptions.remove(&id);
         queue.selecting.remove(&id);
+        queue.flushing.remove(&id);
         if subscription.is_ready {
             let ring = match subscription.is_acquiring {
                 true => &mut queue.ready,
                 false => &mut queue.browsers,
             };
-            ring.retain(|other| *other != id);
+            let all = &self.subscriptions;
+            ring.remove(|reference| {
+                let found = all.get(reference.id.0);
+                found.is_some_and(|found| found.reference == reference)
+            });
         }
         if queue.exclusive_subscription == Some(id) {
             queue.exclusive_subscription = None;
@@ -235,20 +246,58 @@ impl Core {
         Ok(())
     }
 
-    /// `message.flush`: everything that credit and queue allow has been sent by the dispatch of
-    /// what granted it, so only the credit is left to go.
+    /// `message.flush`: all is sent that credit and queue allow, then there is no credit. What takes
+    /// longer than this entry, or waits for headroom, goes on, and the command is completed then.
     pub(super) fn flush(
         &mut self,
         id: SessionId,
+        command: CommandId,
         destination: &str,
         out: &mut Out,
     ) -> Result<(), Refusal> {
         let subscription = self.subscription_named(id, destination)?;
         self.wake_and_dispatch(subscription, out);
-        if self.subscriptions.get(subscription.0).is_some() {
-            self.credit_of(subscription).exhaust();
+        let Some(found) = self.subscriptions.get(subscription.0) else {
+            return Ok(());
+        };
+        let queue = found.queue;
+        if !self.queue(queue).is_dispatch_pending && !self.waits_for_headroom(found) {
+            self.credit_of(subscription).stop();
+            return Ok(());
         }
+        if let Some(found) = self.subscriptions.get_mut(subscription.0) {
+            found.flushes.insert(command);
+        }
+        self.queue_mut(queue).flushing.insert(subscription);
+        self.session_mut(id).incoming.pending.insert(command);
         Ok(())
+    }
+
+    /// Whether a subscription will go on by itself. One whose client has settled too little will
+    /// not.
+    fn waits_for_headroom(&self, subscription: &Subscription) -> bool {
+        subscription.is_starved && !self.session(subscription.session).is_choked()
+    }
+
+    /// Ends the flushes of subscriptions for which a queue has no more, or which have no more
+    /// credit.
+    pub(super) fn finish_flushes(&mut self, queue: QueueId) {
+        let flushing = std::mem::take(&mut self.queue_mut(queue).flushing);
+        for id in flushing {
+            let Some(subscription) = self.subscriptions.get(id.0) else {
+                continue;
+            };
+            if self.waits_for_headroom(subscription) {
+                self.queue_mut(queue).flushing.insert(id);
+                continue;
+            }
+            let session = subscription.session;
+            if let Some(subscription) = self.subscriptions.get_mut(id.0) {
+                subscription.credit.stop();
+                let flushes = std::mem::take(&mut subscription.flushes);
+                self.complete_pending(session, &flushes);
+            }
+        }
     }
 
     /// `message.stop`.
@@ -444,8 +493,8 @@ impl Core {
         Ok(())
     }
 
-    /// `message.acquire` of browsed messages: the answer names those that were still to be had.
-    /// With accept mode none they leave the queue at once.
+    /// `message.acquire` of browsed messages: the answer names those that were still to be had, so far
+    /// as one answer can; what it does not name is not acquired and can be asked for again. With accept mode none they leave the queue at once.
     pub(super) fn acquire(
         &mut self,
         id: SessionId,
@@ -454,7 +503,11 @@ impl Core {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         let mut acquired = SequenceSet::new();
+        let mut queues = BTreeSet::new();
         self.for_each_unsettled(id, transfers, |core, count| {
+            if acquired.ranges().len() >= RANGES_MAX {
+                return;
+            }
             let Some(unsettled) = core.session(id).unsettled.get(count).cloned() else {
                 return;
             };
@@ -465,6 +518,7 @@ impl Core {
                 return;
             }
             acquired.insert(CommandId(count as u32));
+            queues.insert(unsettled.queue.id);
             if unsettled.is_implicit {
                 queue.dequeue(unsettled.position);
             } else if let Some(u) = Self::unsettled_mut(core.session_mut(id), count) {
@@ -475,6 +529,10 @@ impl Core {
             transfers: acquired,
         });
         self.answer(id, command, value, out);
+        // What stands behind one may be for somebody for whom that one was too large.
+        for queue in queues {
+            self.dispatch(queue, out);
+        }
         Ok(())
     }
 
@@ -487,10 +545,7 @@ impl Core {
         out: &mut Out,
     ) {
         let session = self.session_mut(id);
-        let mut fresh = commands.clone();
-        for (first, last) in session.outgoing_completed.ranges() {
-            fresh.remove_range(*first, *last);
-        }
+        let fresh = without(commands, &session.outgoing_completed);
         if session.outgoing_next == 0 || fresh.is_empty() {
             return;
         }
@@ -499,6 +554,9 @@ impl Core {
         session
             .outgoing_completed
             .union(&fresh.clipped(oldest, newest));
+        if session.outgoing_completed.ranges().len() > limits::COMPLETED_REMEMBERED_MAX {
+            session.outgoing_completed.clear();
+        }
         let mut queues = BTreeSet::new();
         self.for_each_unsettled(id, &fresh, |core, count| {
             let Some(session) = core.sessions.get_mut(id.0) else {
@@ -518,9 +576,7 @@ impl Core {
             if let Some(subscription) =
                 subscription.filter(|found| found.reference == completed.subscription)
             {
-                subscription
-                    .credit
-                    .give_back(completed.bytes, completed.era);
+                subscription.credit.give_back(completed.room);
                 queues.insert(subscription.queue);
                 core.wake(completed.subscription.id);
             }

@@ -8,6 +8,7 @@ use crate::broker::core::{Core, Work};
 use crate::broker::effect::{Effect, Out};
 use crate::broker::ids::{ConnectionKey, MemberId, SessionId};
 use crate::broker::limits;
+use crate::broker::ranges::without;
 use crate::broker::session::{Session, SessionName};
 use crate::wire::{CommandId, DetachCode, ErrorCode, SequenceSet};
 
@@ -105,10 +106,15 @@ impl Core {
     ) {
         let incoming = &mut self.session_mut(id).incoming;
         incoming.next = command.next();
+        if incoming.ranges() >= limits::COMPLETED_RANGES_MAX {
+            let text = "too many gaps between completed commands that are not known-completed";
+            let refusal = refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text);
+            return self.fail_session(id, command, refusal, out);
+        }
         let told = sync || matches!(request, Request::Sync);
         let code = code_of(&request);
         match self.perform(id, command, request, out) {
-            Ok(()) => self.complete(id, command, told),
+            Ok(()) => self.complete_unless_pending(id, command, told),
             Err(mut refusal) => {
                 if refusal.class == 0 {
                     (refusal.class, refusal.command) = code;
@@ -150,7 +156,9 @@ impl Core {
                 destination,
                 flow_mode,
             } => self.set_flow_mode(id, &destination, flow_mode),
-            Request::FlushSubscription { destination } => self.flush(id, &destination, out),
+            Request::FlushSubscription { destination } => {
+                self.flush(id, command, &destination, out)
+            }
             Request::Stop { destination } => self.stop(id, &destination),
             Request::Cancel { destination } => self.cancel(id, &destination, out),
             Request::Subscribe(subscribe) => self.subscribe(id, *subscribe),
@@ -171,7 +179,31 @@ impl Core {
             Request::QueuePurge(purge) => self.queue_purge(&purge, out),
             Request::QueueQuery(query) => self.queue_query(id, command, &query, out),
             Request::Refused(refusal) => Err(*refusal),
-            Request::Sync | Request::Nothing => Ok(()),
+            Request::Sync => {
+                let incoming = &mut self.session_mut(id).incoming;
+                if !incoming.pending.is_empty() {
+                    incoming.waiting.insert(command);
+                }
+                Ok(())
+            }
+            Request::Nothing => Ok(()),
+        }
+    }
+
+    /// 0-10: execution.sync completes when all commands before it have.
+    fn complete_unless_pending(&mut self, id: SessionId, command: CommandId, told: bool) {
+        let session = self.sessions.get(id.0);
+        if session.is_none_or(|session| !session.incoming.is_pending(command)) {
+            self.complete(id, command, told);
+        }
+    }
+
+    /// Commands that were pending are done, and that is told: their client has waited for it.
+    pub(super) fn complete_pending(&mut self, id: SessionId, commands: &SequenceSet) {
+        if let Some(session) = self.sessions.get_mut(id.0).filter(|s| !s.is_ending) {
+            session.incoming.finish(commands);
+            session.incoming.is_telling = true;
+            self.scratch.telling.push(id);
         }
     }
 
@@ -242,9 +274,7 @@ impl Core {
 
     pub(in crate::broker) fn known_completed(&mut self, id: SessionId, commands: &SequenceSet) {
         let completed = &mut self.session_mut(id).incoming.completed;
-        for (first, last) in commands.ranges() {
-            completed.remove_range(*first, *last);
-        }
+        *completed = without(completed, commands);
     }
 
     /// 0-10: session.flush. Answered with everything already done; completions with timely-reply,
@@ -267,7 +297,9 @@ impl Core {
         }
         let commands = session.incoming.completed.clone();
         if confirmed {
-            let commands = commands.clone();
+            let mut commands = commands.clone();
+            commands.union(&session.incoming.pending);
+            commands.union(&session.incoming.waiting);
             out.effects
                 .push((key, Effect::Confirmed { channel, commands }));
         }

@@ -3,7 +3,7 @@
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::Out;
 use crate::broker::ids::{QueueRef, SessionId};
-use crate::broker::queue::Remains;
+use crate::broker::queue::{Entry, EntryState, Remains};
 
 impl Core {
     /// Does what is left, in the order in which it arose, as far as the entry's work goes. What is
@@ -29,7 +29,7 @@ impl Core {
                 }
                 Work::EndSession(session) => self.give_back(session, out),
                 Work::Reroute(remains) => self.reroute_remains(remains, out),
-                Work::Expire(queue, position) => self.expire(queue, position),
+                Work::Expire(queue, position) => self.expire(queue, position, out),
             };
             if let Some(work) = unfinished {
                 self.work.push_front(work);
@@ -86,17 +86,16 @@ impl Core {
         None
     }
 
-    /// Drops messages whose time has run out and that nobody has acquired.
-    fn expire(&mut self, reference: QueueRef, position: u64) -> Option<Work> {
-        use crate::broker::queue::EntryState;
+    /// Drops messages whose time has run out and that nobody has acquired. What stands behind one
+    /// may be for somebody for whom that one was too large.
+    fn expire(&mut self, reference: QueueRef, position: u64, out: &mut Out) -> Option<Work> {
         let now = self.time;
-        let mut steps = std::mem::take(&mut self.scratch.steps);
+        let mut steps = self.scratch.steps;
         let mut next = position;
         let queue = self.live_queue(reference)?;
+        let before = queue.counters.discards_ttl;
         let left = loop {
-            let over = |entry: &crate::broker::queue::Entry| {
-                entry.state == EntryState::Available && entry.expires <= now
-            };
+            let over = |entry: &Entry| entry.state == EntryState::Available && entry.expires <= now;
             match queue.entries.find(next, &mut steps, over) {
                 Ok(Some(found)) => {
                     queue.dequeue(found);
@@ -107,7 +106,11 @@ impl Core {
                 Err(place) => break Some(Work::Expire(reference, place)),
             }
         };
+        let has_dropped = queue.counters.discards_ttl > before;
         self.scratch.steps = steps;
+        if has_dropped {
+            self.dispatch(reference.id, out);
+        }
         left
     }
 }

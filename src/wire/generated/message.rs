@@ -26,8 +26,8 @@ use crate::wire::sequence_set::SequenceSet;
 pub struct MessageTransfer {
     /// `destination`; absent means empty.
     pub destination: Text,
-    /// `accept-mode`, required.
-    pub accept_mode: AcceptMode,
+    /// `accept-mode`, optional.
+    pub accept_mode: Option<AcceptMode>,
     /// `acquire-mode`, required.
     pub acquire_mode: AcquireMode,
 }
@@ -44,17 +44,25 @@ impl Packed for MessageTransfer {
         let mut fields = Fields::of::<Self>(cursor, 2)?;
         Ok(Self {
             destination: fields.required(0, Cursor::str8)?,
-            accept_mode: fields.required(1, AcceptMode::decode)?,
+            accept_mode: fields.optional(1, AcceptMode::decode)?,
             acquire_mode: fields.required(2, AcquireMode::decode)?,
         })
     }
 
     fn encode_fields(&self, out: &mut Vec<u8>) {
-        encode::packing_flags(out, 2, 0x0006 | u16::from(!self.destination.is_empty()));
+        encode::packing_flags(
+            out,
+            2,
+            0x0004
+                | u16::from(!self.destination.is_empty())
+                | u16::from(self.accept_mode.is_some()) << 1,
+        );
         if !self.destination.is_empty() {
             encode::str8(out, &self.destination);
         }
-        encode::u8(out, self.accept_mode.0);
+        if let Some(accept_mode) = self.accept_mode {
+            encode::u8(out, accept_mode.0);
+        }
         encode::u8(out, self.acquire_mode.0);
     }
 }

@@ -1,0 +1,146 @@
+//! From effects of the core to what a client hears.
+
+use crate::broker::{Delivery, Effect};
+use crate::protocol::{Connection, Content};
+use crate::wire::{Command, DetachCode, ExecutionResult, MessageAccept};
+
+use super::Adapter;
+use super::events::Pending;
+use super::session;
+
+impl Adapter {
+    /// Writes effects into the connection's output, in their order, and empties `effects`.
+    pub fn handle_effects(&mut self, protocol: &mut Connection, effects: &mut Vec<Effect>) {
+        let start = protocol.output().len();
+        let (mut messages, mut message_bytes, mut delivery_bytes) = (0, 0, 0);
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Deliver(delivery) => {
+                    let before = protocol.output().len();
+                    self.deliver(protocol, &delivery);
+                    delivery_bytes += protocol.output().len() - before;
+                    messages += 1;
+                    message_bytes += delivery.message.size();
+                }
+                effect => self.tell(protocol, effect),
+            }
+        }
+        let end = protocol.output().len();
+        let answer_bytes = (end - start).saturating_sub(delivery_bytes);
+        self.outflow
+            .appended((start, end), answer_bytes, (messages, message_bytes));
+    }
+
+    /// Lets `write` write an answer that no effect asked for.
+    pub(super) fn answer(
+        &mut self,
+        protocol: &mut Connection,
+        write: impl FnOnce(&mut Connection),
+    ) {
+        let start = protocol.output().len();
+        write(protocol);
+        let end = protocol.output().len();
+        self.outflow
+            .appended((start, end), end.saturating_sub(start), (0, 0));
+    }
+
+    fn deliver(&mut self, protocol: &mut Connection, delivery: &Delivery) {
+        let (command, header) = self.transfers.of(delivery);
+        let body = [delivery.message.body()];
+        let content = Content {
+            header,
+            body: delivery.message.has_body.then_some(&body[..]),
+        };
+        protocol.send_command(
+            delivery.channel,
+            delivery.id,
+            command,
+            delivery.sync,
+            Some(content),
+        );
+    }
+
+    fn tell(&mut self, protocol: &mut Connection, effect: Effect) {
+        match effect {
+            Effect::Completed {
+                channel,
+                commands,
+                timely_reply,
+            } => session::send_completed(protocol, channel, commands, timely_reply),
+            Effect::Accept {
+                channel,
+                id,
+                transfers,
+            } => {
+                let accept = Command::MessageAccept(MessageAccept { transfers });
+                protocol.send_command(channel, id, &accept, false, None);
+            }
+            Effect::Result {
+                channel,
+                id,
+                command,
+                value,
+            } => {
+                let result = Command::ExecutionResult(ExecutionResult {
+                    command_id: command,
+                    value: Some(*value),
+                });
+                protocol.send_command(channel, id, &result, false, None);
+            }
+            Effect::Confirmed { channel, commands } => {
+                session::send_confirmed(protocol, channel, commands);
+            }
+            Effect::Expected { channel, commands } => {
+                session::send_expected(protocol, channel, commands);
+            }
+            Effect::Deliver(delivery) => self.deliver(protocol, &delivery),
+            effect @ (Effect::Attached { .. }
+            | Effect::Detached { .. }
+            | Effect::Exception { .. }) => self.tell_of_session(protocol, effect),
+        }
+    }
+
+    fn tell_of_session(&mut self, protocol: &mut Connection, effect: Effect) {
+        match effect {
+            Effect::Attached { channel, .. } if self.pending == Some(Pending::Attach(channel)) => {
+                self.pending = None;
+                protocol.attached(channel);
+            }
+            Effect::Detached { channel, code, .. } => {
+                if matches!(self.pending, Some(Pending::Attach(at) | Pending::Detach(at)) if at == channel)
+                {
+                    self.pending = None;
+                }
+                protocol.detached(channel, code);
+            }
+            Effect::Exception {
+                channel,
+                id,
+                command,
+                name,
+                refusal,
+            } => {
+                tracing::error!(
+                    target: "Broker",
+                    "{} channel {channel} session {}: command {command} (class {}, code {}) failed, \
+                     {}: {} {}",
+                    self.peer,
+                    name.escape_ascii(),
+                    refusal.class,
+                    refusal.command,
+                    session::fault(refusal.code),
+                    refusal.code.0,
+                    refusal.text.escape_debug(),
+                );
+                protocol.fail_session(channel, id, session::exception(command, *refusal));
+                if self.pending == Some(Pending::Detach(channel)) {
+                    // The client's own detach came to a session that had failed: it is answered
+                    // here, for the core has nothing more to say of it.
+                    self.pending = None;
+                    protocol.detached(channel, DetachCode::NORMAL);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A command of a session becomes a request of the core.
+
+use bytes::Bytes;
+
+use super::{dtx, exchange, execution, file, message, queue, stream, tx};
+use crate::broker::{Refusal, Request};
+use crate::protocol::Body;
+use crate::wire::{Command, ErrorCode};
+
+/// What a command comes to before it is proposed.
+pub(super) enum Outcome {
+    /// This is asked of the core.
+    Request(Request),
+    /// The connection is closed with 501 and this text.
+    Close(String),
+}
+
+impl From<Request> for Outcome {
+    fn from(request: Request) -> Outcome {
+        Outcome::Request(request)
+    }
+}
+
+/// Translates a command. `header` and `body` are there for commands with content only.
+pub(super) fn of(command: Command, header: Option<&Bytes>, body: Option<&Body>) -> Outcome {
+    use Command as C;
+    match command {
+        C::MessageTransfer(transfer) => message::transfer(transfer, header, body),
+        C::MessageAccept(accept) => message::accept(accept).into(),
+        C::MessageReject(reject) => message::reject(reject).into(),
+        C::MessageRelease(release) => message::release(release).into(),
+        C::MessageAcquire(acquire) => message::acquire(acquire).into(),
+        C::MessageResume(_) => not_implemented(&command).into(),
+        C::MessageSubscribe(subscribe) => message::subscribe(subscribe),
+        C::MessageCancel(cancel) => message::cancel(cancel).into(),
+        C::MessageSetFlowMode(mode) => message::set_flow_mode(mode).into(),
+        C::MessageFlow(flow) => message::flow(flow).into(),
+        C::MessageFlush(flush) => message::flush(flush).into(),
+        C::MessageStop(stop) => message::stop(stop).into(),
+        C::ExecutionSync(_) | C::ExecutionResult(_) | C::ExecutionException(_) => {
+            execution::request(&command).into()
+        }
+        C::TxSelect(_) | C::TxCommit(_) | C::TxRollback(_) => tx::request(&command).into(),
+        C::ExchangeDeclare(_)
+        | C::ExchangeDelete(_)
+        | C::ExchangeQuery(_)
+        | C::ExchangeBind(_)
+        | C::ExchangeUnbind(_)
+        | C::ExchangeBound(_) => exchange::request(command).into(),
+        C::QueueDeclare(_) | C::QueueDelete(_) | C::QueuePurge(_) | C::QueueQuery(_) => {
+            queue::request(command).into()
+        }
+        C::DtxSelect(_)
+        | C::DtxStart(_)
+        | C::DtxEnd(_)
+        | C::DtxCommit(_)
+        | C::DtxForget(_)
+        | C::DtxGetTimeout(_)
+        | C::DtxPrepare(_)
+        | C::DtxRecover(_)
+        | C::DtxRollback(_)
+        | C::DtxSetTimeout(_) => dtx::request(&command).into(),
+        C::FileQos(_)
+        | C::FileQosOk(_)
+        | C::FileConsume(_)
+        | C::FileConsumeOk(_)
+        | C::FileCancel(_)
+        | C::FileOpen(_)
+        | C::FileOpenOk(_)
+        | C::FileStage(_)
+        | C::FilePublish(_)
+        | C::FileReturn(_)
+        | C::FileDeliver(_)
+        | C::FileAck(_)
+        | C::FileReject(_) => file::request(&command).into(),
+        C::StreamQos(_)
+        | C::StreamQosOk(_)
+        | C::StreamConsume(_)
+        | C::StreamConsumeOk(_)
+        | C::StreamCancel(_)
+        | C::StreamPublish(_)
+        | C::StreamReturn(_)
+        | C::StreamDeliver(_) => stream::request(&command).into(),
+    }
+}
+
+/// Refuses a command that is not built: never silence.
+pub(super) fn not_implemented(command: &Command) -> Request {
+    let text = format!("{} is not implemented", command.name());
+    refused(command, ErrorCode::NOT_IMPLEMENTED, &text)
+}
+
+/// Refuses a command, so that the session fails when its turn comes. As in qpidd the exception
+/// names no class and command for a command with content.
+pub(super) fn refused(command: &Command, code: ErrorCode, text: &str) -> Request {
+    let (class, command) = match command.has_content() {
+        true => (0, 0),
+        false => command.code(),
+    };
+    refusal(code, (class, command), text)
+}
+
+/// A refusal whose text begins with the code's name, as the core's do.
+pub(super) fn refusal(code: ErrorCode, (class, command): (u8, u8), text: &str) -> Request {
+    Request::Refused(Box::new(Refusal {
+        code,
+        class,
+        command,
+        text: format!("{code}: {text}"),
+    }))
+}

@@ -1,0 +1,81 @@
+//! Where a broker listens, and for whom.
+
+use std::net::IpAddr;
+
+/// What was configured of authentication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Auth {
+    /// Nothing was said: who is on this machine needs no credentials, and nobody else gets in.
+    NotConfigured,
+    /// `--auth no`: nobody needs credentials, from wherever.
+    No,
+    /// `--auth yes`: everybody needs credentials.
+    Yes,
+}
+
+impl Auth {
+    /// Whether all interfaces are meant when none was named, as with qpidd; else those of loopback.
+    pub fn is_open(self) -> bool {
+        self == Auth::No
+    }
+
+    /// Whether a listener on `address` may start. Some text is a warning for the log.
+    ///
+    /// # Errors
+    /// Why it may not, and what to do.
+    pub fn admit(self, address: IpAddr) -> Result<Option<String>, String> {
+        let is_loopback = address.to_canonical().is_loopback();
+        match (self, is_loopback) {
+            (Auth::Yes, _) => Err(
+                "--auth yes needs a source of users, and this version has none \
+                yet, so nobody could log in. On loopback (--interface 127.0.0.1) leave --auth out; \
+                with --auth no everybody who reaches the port gets in"
+                    .to_owned(),
+            ),
+            (Auth::NotConfigured, false) => Err(format!(
+                "refusing to listen on {address}: it is not loopback, and no authentication is \
+                 configured. Listen on loopback only (--interface 127.0.0.1), or say --auth no to \
+                 let in everybody who reaches the port"
+            )),
+            (Auth::No, false) => Ok(Some(format!(
+                "Authentication is off: everybody who reaches {address} gets in"
+            ))),
+            (Auth::No | Auth::NotConfigured, true) => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn loopback_needs_no_credentials_when_nothing_is_configured() {
+        for local in ["127.0.0.1", "127.8.0.1", "::1", "::ffff:127.0.0.1"] {
+            assert_eq!(Auth::NotConfigured.admit(address(local)), Ok(None));
+        }
+    }
+
+    #[test]
+    fn others_are_refused_and_told_what_to_do() {
+        for open in ["0.0.0.0", "::", "10.1.2.3", "::ffff:10.1.2.3"] {
+            let refused = Auth::NotConfigured.admit(address(open));
+            assert!(refused.is_err_and(|text| text.contains("--auth no")));
+        }
+    }
+
+    #[test]
+    fn auth_no_is_let_through_with_a_warning() {
+        assert!(matches!(Auth::No.admit(address("0.0.0.0")), Ok(Some(_))));
+        assert_eq!(Auth::No.admit(address("127.0.0.1")), Ok(None));
+    }
+
+    #[test]
+    fn auth_yes_without_users_does_not_start() {
+        assert!(Auth::Yes.admit(address("127.0.0.1")).is_err());
+    }
+}

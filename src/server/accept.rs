@@ -1,0 +1,159 @@
+//! The accept loop of one listener: takes connections, starts their drivers, sees them end.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
+
+use super::driver::{self, Shared};
+use super::limits;
+use super::log::critical;
+use crate::cluster::Group;
+
+/// How a listener's work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// As it was asked to.
+    Well,
+    /// A driver panicked; its connection was ended.
+    AfterPanic,
+}
+
+/// A listener at work.
+struct Accepting {
+    listener: TcpListener,
+    group: Arc<dyn Group>,
+    shared: Arc<Shared>,
+    drivers: JoinSet<()>,
+    /// Those that came last, oldest first. Of those at the front it is known that they have not
+    /// opened.
+    newcomers: VecDeque<AbortHandle>,
+    ended: Ended,
+}
+
+/// Accepts connections until `stop` says so, then ends them all: their sockets just close.
+pub async fn run(
+    listener: TcpListener,
+    group: Arc<dyn Group>,
+    shared: Arc<Shared>,
+    mut stop: watch::Receiver<bool>,
+) -> Ended {
+    let mut accepting = Accepting {
+        listener,
+        group,
+        shared,
+        drivers: JoinSet::new(),
+        newcomers: VecDeque::new(),
+        ended: Ended::Well,
+    };
+    loop {
+        tokio::select! {
+            biased;
+            () = told_to(&mut stop) => break,
+            Some(joined) = accepting.drivers.join_next_with_id() => accepting.join(joined),
+            accepted = accepting.listener.accept() => match accepted {
+                Ok((stream, peer)) => accepting.start(stream, peer),
+                Err(error) => accepting.refused(&error).await,
+            },
+        }
+    }
+    let Accepting { listener, .. } = &accepting;
+    tracing::debug!(target: "Network", "no more connections on {:?}", listener.local_addr());
+    accepting.drivers.abort_all();
+    while let Some(joined) = accepting.drivers.join_next_with_id().await {
+        accepting.join(joined);
+    }
+    accepting.ended
+}
+
+/// Returns when the broker stops, or is gone.
+async fn told_to(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+impl Accepting {
+    fn start(&mut self, stream: TcpStream, peer: SocketAddr) {
+        self.forget_opened();
+        if self.newcomers.len() >= limits::NEGOTIATING_MAX {
+            self.drop_oldest("too many connections are not open");
+        }
+        let driver = driver::run(stream, peer, self.group.clone(), self.shared.clone());
+        let started = self.drivers.spawn(driver);
+        self.shared.registry.insert(started.id(), peer);
+        self.newcomers.push_back(started);
+    }
+
+    fn forget_opened(&mut self) {
+        let registry = &self.shared.registry;
+        while let Some(oldest) = self.newcomers.front() {
+            if !oldest.is_finished() && registry.is_negotiating(oldest.id()) {
+                return;
+            }
+            self.newcomers.pop_front();
+        }
+    }
+
+    fn drop_oldest(&mut self, why: &str) {
+        let Some(oldest) = self.newcomers.pop_front() else {
+            return;
+        };
+        if let Some(live) = self.shared.registry.live(oldest.id()) {
+            tracing::warn!(
+                target: "Network",
+                "{}: dropped, the client has not opened its connection and {why}",
+                live.peer
+            );
+        }
+        oldest.abort();
+    }
+
+    /// The system gives no socket: mostly because too many files are open.
+    async fn refused(&mut self, error: &io::Error) {
+        use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
+        if matches!(
+            error.kind(),
+            ConnectionAborted | ConnectionReset | Interrupted
+        ) {
+            // That one peer changed its mind.
+            return;
+        }
+        tracing::error!(target: "Network", "cannot accept a connection: {error}");
+        self.forget_opened();
+        self.drop_oldest("the system has no socket for another");
+        let pause = Duration::from_millis(limits::ACCEPT_PAUSE_MILLISECONDS);
+        tokio::time::sleep(pause).await;
+    }
+
+    fn join(&mut self, joined: Result<(Id, ()), JoinError>) {
+        let error = match joined {
+            Ok((driver, ())) => {
+                self.shared.registry.remove(driver);
+                return;
+            }
+            Err(error) => error,
+        };
+        let live = self.shared.registry.remove(error.id());
+        if !error.is_panic() {
+            return;
+        }
+        self.ended = Ended::AfterPanic;
+        let peer = live.map_or_else(String::new, |live| live.peer.to_string());
+        critical!(
+            "Broker",
+            "{peer}: the driver of this connection panicked, a fault of the broker: {error}"
+        );
+        if let Some(number) = live.and_then(|live| live.number) {
+            let now = self.shared.clock.millis();
+            let close = || self.group.close(now, number);
+            if catch_unwind(AssertUnwindSafe(close)).is_err() {
+                critical!("Broker", "{peer}: its connection could not be ended");
+            }
+        }
+    }
+}

@@ -1,0 +1,579 @@
+//! One connection: its socket, its protocol, its adapter, its seat in the group.
+//!
+//! # When reading pauses
+//!
+//! A socket is read only while its input can be worked on. It is not read
+//! - while the group has as many batches of this connection as it may hold and has not applied them
+//!   (`PROPOSED_BATCHES_MAX`), or has yet to answer an attach or detach: both clear without the peer;
+//! - while the peer has left more than `UNREAD_ANSWER_BYTES_MAX` of answers unread. Answers are what
+//!   its own commands asked for. This pause clears only when the peer reads, so it has an end: a
+//!   peer that takes no octet for `UNREAD_MILLISECONDS` is cut off. A client that is slow is slowed;
+//!   one that waits for us to read before it reads does not wait for ever; neither costs memory.
+//!
+//! Deliveries never pause reading. They are bounded by headroom, and a consumer that has stopped
+//! reading them can still accept, release and cancel, which is what frees its messages.
+
+use std::future::{Future, poll_fn};
+use std::io::{self, ErrorKind, IoSlice};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use bytes::{Buf, BytesMut};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::Sleep;
+
+use super::clock::Clock;
+use super::doorbell::Doorbell;
+use super::limits;
+use super::registry::Registry;
+use crate::adapter::Adapter;
+use crate::broker::ids::ConnectionNumber;
+use crate::broker::{ConnectionRecord, Effect};
+use crate::cluster::limits::PROPOSED_BATCHES_MAX;
+use crate::cluster::{Group, Outstanding};
+use crate::protocol::{BrokerConfig, ClosedBy, Connection, Event};
+use crate::security::sasl::{Exchange, FAILED, Step};
+use crate::wire::{CloseCode, Map, Text};
+
+/// What all connections share.
+#[derive(Debug)]
+pub struct Shared {
+    /// The clock.
+    pub clock: Clock,
+    /// Who is connected.
+    pub registry: Registry,
+    /// How connections begin.
+    pub config: BrokerConfig,
+    /// Realm behind users' names.
+    pub realm: Text,
+    /// Connections at one moment; 0 is no limit.
+    pub connections_max: u32,
+    /// Whether small frames are sent at once.
+    pub is_nodelay: bool,
+}
+
+/// The driver of one connection.
+pub struct Driver {
+    shared: Arc<Shared>,
+    group: Arc<dyn Group>,
+    stream: TcpStream,
+    peer: Text,
+    task: Waker,
+    protocol: Connection,
+    input: BytesMut,
+    /// How much the next read asks for.
+    read_bytes: usize,
+    exchange: Exchange,
+    /// Who the peer is, once that is known.
+    admitted: Option<Admitted>,
+    open: Option<Open>,
+    sleep: Option<Pin<Box<Sleep>>>,
+    /// When `sleep` wakes, in milliseconds. It may be early, never late.
+    sleeps_until: u64,
+    /// Heartbeat interval in milliseconds, 0 for none.
+    heartbeat: u64,
+    /// Since when, in milliseconds, the socket has taken none of the octets that wait.
+    stalled_since: Option<u64>,
+    /// The socket is of no more use.
+    is_dead: bool,
+}
+
+/// A peer that has been let in: it counts to the limit of connections for as long as this lives.
+struct Admitted {
+    shared: Arc<Shared>,
+    user: Text,
+    client_properties: Map,
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        self.shared.registry.leave();
+    }
+}
+
+/// What a connection has once it is open.
+struct Open {
+    seat: Seat,
+    adapter: Adapter,
+    bell: Arc<Doorbell>,
+    effects: Vec<Effect>,
+    outstanding: Outstanding,
+}
+
+/// A connection's place in the group. It is given up when this is dropped, also when the driver's
+/// task is ended from outside. A driver that panics may do so inside the group: its place is given
+/// up by whoever sees the panic.
+struct Seat {
+    group: Arc<dyn Group>,
+    clock: Clock,
+    number: ConnectionNumber,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.group.close(self.clock.millis(), self.number);
+        }
+    }
+}
+
+/// What a round of work has led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Round {
+    /// There may be more to do at once.
+    More,
+    /// Something has to happen first.
+    Wait,
+    /// The connection has ended.
+    Over,
+}
+
+/// Drives a connection until it ends. Cancelling is safe: the socket just closes.
+pub async fn run(stream: TcpStream, peer: SocketAddr, group: Arc<dyn Group>, shared: Arc<Shared>) {
+    let task = poll_fn(|context| Poll::Ready(context.waker().clone())).await;
+    if let Err(error) = stream.set_nodelay(shared.is_nodelay) {
+        tracing::debug!(target: "Network", "{peer}: TCP_NODELAY: {error}");
+    }
+    let protocol = Connection::broker(shared.config.clone(), shared.clock.time());
+    let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+    let driver = Driver {
+        group,
+        stream,
+        peer: Text::from(peer.to_string()),
+        task,
+        protocol,
+        input: BytesMut::new(),
+        read_bytes: limits::READ_BYTES_MIN,
+        exchange: Exchange::new(shared.realm.clone()),
+        admitted: None,
+        open: None,
+        sleep: None,
+        sleeps_until: u64::MAX,
+        heartbeat: 0,
+        stalled_since: None,
+        is_dead: false,
+        shared,
+    };
+    driver.drive().await;
+}
+
+impl Driver {
+    async fn drive(mut self) {
+        let mut rounds = 0;
+        loop {
+            match self.round() {
+                Round::Over => break,
+                Round::Wait => {
+                    rounds = 0;
+                    self.wait().await;
+                }
+                Round::More => {
+                    rounds += 1;
+                    if rounds == limits::ROUNDS_PER_TURN {
+                        rounds = 0;
+                        tokio::task::yield_now().await;
+                    }
+                }
+            }
+        }
+        self.open = None;
+        self.admitted = None;
+        if !self.is_dead {
+            linger(&mut self.stream).await;
+        }
+    }
+
+    /// Does once all that can be done: deadlines, effects, events, writing, reading.
+    fn round(&mut self) -> Round {
+        self.handle_deadlines();
+        if self.open.as_ref().is_some_and(|open| open.bell.take()) {
+            self.take_effects();
+        }
+        self.work();
+        let mut is_moving = self.write();
+        if self.return_headroom() {
+            is_moving = true;
+        }
+        if self.is_dead || self.protocol.should_close_socket() {
+            // What was found out last is still to be logged.
+            self.work();
+            return Round::Over;
+        }
+        is_moving |= self.may_read() && self.read();
+        match is_moving {
+            true => Round::More,
+            false => Round::Wait,
+        }
+    }
+
+    /// Turns what has been read into commands, proposes them, and writes what comes of it.
+    fn work(&mut self) {
+        loop {
+            while !self.is_held() && !self.is_batch_full() {
+                match self.protocol.poll_event() {
+                    Some(event) => self.handle_event(event),
+                    None => break,
+                }
+            }
+            if !self.propose() || self.is_held() {
+                return;
+            }
+        }
+    }
+
+    fn is_batch_full(&self) -> bool {
+        self.open
+            .as_ref()
+            .is_some_and(|open| open.adapter.is_full())
+    }
+
+    /// Whether the next event has to wait for the group, or for the peer to read its answers.
+    fn is_held(&self) -> bool {
+        let Some(open) = &self.open else {
+            return false;
+        };
+        !self.protocol.is_closed()
+            && (open.adapter.is_pending()
+                || open.adapter.is_unread()
+                || open.outstanding.proposed >= PROPOSED_BATCHES_MAX)
+    }
+
+    /// Proposes the batch, if there is one, and takes the effects that are there already.
+    fn propose(&mut self) -> bool {
+        let Some(open) = &mut self.open else {
+            return false;
+        };
+        let batch = open.adapter.batch();
+        if batch.is_empty() {
+            return false;
+        }
+        let now = self.shared.clock.millis();
+        self.group.propose(now, open.seat.number, batch);
+        open.bell.take();
+        self.take_effects();
+        true
+    }
+
+    fn take_effects(&mut self) {
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        open.outstanding = self.group.take(open.seat.number, &mut open.effects);
+        if !open.effects.is_empty() {
+            open.adapter
+                .handle_effects(&mut self.protocol, &mut open.effects);
+        }
+    }
+
+    fn return_headroom(&mut self) -> bool {
+        let is_due = self
+            .open
+            .as_mut()
+            .is_some_and(|open| open.adapter.return_headroom());
+        is_due && self.propose()
+    }
+
+    fn handle_event(&mut self, event: Event) {
+        match event {
+            Event::StartOk {
+                mechanism,
+                response,
+                client_properties,
+                ..
+            } => {
+                let step = self.exchange.start(&mechanism, response.as_deref());
+                self.authenticate(step, client_properties);
+            }
+            Event::SecureOk { response } => {
+                let step = self.exchange.respond(&response);
+                self.authenticate(step, Map::new());
+            }
+            Event::TuneOk(tuned) => self.heartbeat = u64::from(tuned.heartbeat) * 1000,
+            Event::Open { .. } => self.open(),
+            Event::Closed { code, text, by } => self.log_closed(code, &text, by),
+            event => {
+                if let Some(open) = &mut self.open {
+                    open.adapter.handle_event(&mut self.protocol, event);
+                }
+            }
+        }
+    }
+
+    fn authenticate(&mut self, step: Step, client_properties: Map) {
+        match step {
+            Step::Challenge(challenge) => {
+                self.protocol.secure(challenge);
+            }
+            Step::Failed(why) => {
+                tracing::warn!(target: "Security", "{}: {FAILED}: {why}", self.peer);
+                self.protocol.close(CloseCode::CONNECTION_FORCED, FAILED);
+            }
+            Step::Authenticated(user) => {
+                if !self.shared.registry.admit(self.shared.connections_max) {
+                    let denied = "User connection denied by configured limit";
+                    self.protocol.close(CloseCode::CONNECTION_FORCED, denied);
+                    return;
+                }
+                self.admitted = Some(Admitted {
+                    shared: self.shared.clone(),
+                    user,
+                    client_properties,
+                });
+                self.protocol.authenticated();
+            }
+        }
+    }
+
+    /// Takes a seat in the group and lets the peer in.
+    fn open(&mut self) {
+        let Some(admitted) = &mut self.admitted else {
+            // 0-10 has no way here but through start-ok.
+            self.protocol
+                .close(CloseCode::CONNECTION_FORCED, "Not authenticated!");
+            return;
+        };
+        let record = ConnectionRecord {
+            peer: self.peer.clone(),
+            user: admitted.user.clone(),
+            client_properties: std::mem::take(&mut admitted.client_properties),
+            ..ConnectionRecord::default()
+        };
+        let bell = Doorbell::new(self.task.clone());
+        let number = self.group.open(Waker::from(bell.clone()));
+        let seat = Seat {
+            group: self.group.clone(),
+            clock: self.shared.clock,
+            number,
+        };
+        self.shared.registry.opened(tokio::task::id(), number);
+        tracing::debug!(target: "Network", "{}: open as {:?}", self.peer, record.user);
+        self.open = Some(Open {
+            seat,
+            adapter: Adapter::new(number, record),
+            bell,
+            effects: Vec::new(),
+            outstanding: Outstanding::default(),
+        });
+        self.protocol.open_ok(&[]);
+    }
+
+    fn log_closed(&self, code: CloseCode, text: &str, by: ClosedBy) {
+        let (peer, is_open) = (&self.peer, self.open.is_some());
+        match by {
+            ClosedBy::Us if code == CloseCode::FRAMING_ERROR => tracing::error!(
+                target: "Protocol",
+                "{peer}: closed with {} {code}, the client is at fault: {text}",
+                code.0
+            ),
+            ClosedBy::Us => tracing::warn!(
+                target: "Network",
+                "{peer}: closed with {} {code}: {text}",
+                code.0
+            ),
+            ClosedBy::Peer if code == CloseCode::NORMAL => {
+                tracing::debug!(target: "Network", "{peer}: closed by the client");
+            }
+            ClosedBy::Peer => tracing::info!(
+                target: "Network",
+                "{peer}: closed by the client with {} {code}: {text}",
+                code.0
+            ),
+            ClosedBy::Lost if is_open => {
+                tracing::info!(target: "Network", "{peer}: gone without a close: {text}");
+            }
+            ClosedBy::Lost => {
+                tracing::debug!(target: "Network", "{peer}: gone before it was open: {text}");
+            }
+        }
+    }
+}
+
+/// Input and output.
+impl Driver {
+    fn may_read(&self) -> bool {
+        self.protocol.wants_input() && !self.is_held()
+    }
+
+    /// Reads what the socket has, once. False when it has nothing.
+    fn read(&mut self) -> bool {
+        self.input.reserve(self.read_bytes);
+        match self.stream.try_read_buf(&mut self.input) {
+            Ok(0) => self.protocol.handle_end_of_input(),
+            Ok(octets) => {
+                if octets >= self.read_bytes {
+                    self.read_bytes = (self.read_bytes * 2).min(limits::READ_BYTES_MAX);
+                } else if octets < self.read_bytes / 4 {
+                    self.read_bytes = (self.read_bytes / 2).max(limits::READ_BYTES_MIN);
+                }
+                let now = self.shared.clock.time();
+                self.protocol.handle_input(now, &mut self.input);
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => self.lose(&error),
+        }
+        true
+    }
+
+    /// Writes what the socket takes. True when something is left to write that it would take.
+    fn write(&mut self) -> bool {
+        let mut written = 0;
+        while written < limits::WRITE_BYTES_PER_TURN {
+            let output = self.protocol.output();
+            if output.is_empty() {
+                break;
+            }
+            let mut slices = [IoSlice::new(&[]); limits::WRITE_SLICES_MAX];
+            let filled = output.chunks_vectored(&mut slices);
+            match self.stream.try_write_vectored(&slices[..filled]) {
+                Ok(octets) => {
+                    output.advance(octets);
+                    if let Some(open) = &mut self.open {
+                        open.adapter.drained(octets);
+                    }
+                    written += octets;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.note_stall(written > 0);
+                    return false;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.lose(&error);
+                    self.is_dead = true;
+                    return false;
+                }
+            }
+        }
+        self.stalled_since = None;
+        !self.protocol.output().is_empty()
+    }
+
+    fn note_stall(&mut self, has_moved: bool) {
+        if has_moved || self.stalled_since.is_none() {
+            self.stalled_since = Some(self.shared.clock.millis().0);
+        }
+    }
+
+    fn lose(&mut self, error: &io::Error) {
+        tracing::debug!(target: "Network", "{}: {error}", self.peer);
+        self.protocol.handle_end_of_input();
+    }
+
+    /// When the socket has taken nothing for too long, in milliseconds.
+    fn stall_deadline(&self) -> Option<u64> {
+        let since = self.stalled_since?;
+        let patience = if self.protocol.is_closed() {
+            limits::LAST_WORDS_MILLISECONDS
+        } else if self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.adapter.is_unread())
+        {
+            limits::UNREAD_MILLISECONDS
+        } else if self.heartbeat > 0 {
+            2 * self.heartbeat + limits::WRITE_STALL_MILLISECONDS
+        } else {
+            return None;
+        };
+        Some(since.saturating_add(patience))
+    }
+
+    fn handle_deadlines(&mut self) {
+        let now = self.shared.clock.time();
+        if self.protocol.poll_timeout().is_some_and(|at| at <= now) {
+            if self.is_held() {
+                // It is not the peer that is silent: nobody listens.
+                self.protocol.handle_input(now, &mut BytesMut::new());
+            }
+            self.protocol.handle_timeout(now);
+        }
+        if self.stall_deadline().is_some_and(|at| at <= now.0) {
+            if !self.protocol.is_closed() {
+                tracing::warn!(
+                    target: "Network",
+                    "{}: cut off, the client takes nothing of {} octets that wait for it",
+                    self.peer,
+                    self.protocol.output().len()
+                );
+            }
+            self.is_dead = true;
+        }
+    }
+
+    /// Waits for the socket, for a deadline, or for the group.
+    async fn wait(&mut self) {
+        if self.open.is_none() || self.input.capacity() > limits::READ_BYTES_MIN {
+            // A silent connection holds no buffer.
+            self.input = BytesMut::new();
+        }
+        let is_timed = self.arm();
+        let (may_read, may_write) = (self.may_read(), !self.protocol.output().is_empty());
+        let bell = self.open.as_ref().map(|open| &*open.bell);
+        if bell.is_some_and(|bell| !bell.sleep()) {
+            return;
+        }
+        let (stream, sleep) = (&self.stream, &mut self.sleep);
+        poll_fn(|context| {
+            let is_rung = bell.is_some_and(Doorbell::is_rung);
+            let is_readable = may_read && stream.poll_read_ready(context).is_ready();
+            let is_writable = may_write && stream.poll_write_ready(context).is_ready();
+            let is_late = is_timed
+                && sleep
+                    .as_mut()
+                    .is_some_and(|sleep| sleep.as_mut().poll(context).is_ready());
+            match is_rung || is_readable || is_writable || is_late {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        })
+        .await;
+        if let Some(bell) = bell {
+            bell.awake();
+        }
+    }
+
+    /// Sets the alarm for the next deadline; false when there is none. Deadlines mostly move away:
+    /// the alarm stays where it is then, and is set anew when it has gone off.
+    fn arm(&mut self) -> bool {
+        let protocol = self.protocol.poll_timeout().map(|at| at.0);
+        let Some(deadline) = protocol.into_iter().chain(self.stall_deadline()).min() else {
+            return false;
+        };
+        let at = self.shared.clock.instant(deadline);
+        match &mut self.sleep {
+            None => self.sleep = Some(Box::pin(tokio::time::sleep_until(at))),
+            Some(sleep) if deadline < self.sleeps_until || sleep.is_elapsed() => {
+                sleep.as_mut().reset(at);
+            }
+            Some(_) => return true,
+        }
+        self.sleeps_until = deadline;
+        true
+    }
+}
+
+/// Ends our half of a connection and drops what the peer still sends, for a moment: were the socket
+/// closed with octets unread, the kernel would tell the peer to forget our last ones.
+async fn linger(stream: &mut TcpStream) {
+    let drop_all = async {
+        if stream.shutdown().await.is_err() {
+            return;
+        }
+        let mut dropped = 0;
+        let mut buffer = [0; 2048];
+        while dropped < limits::LINGER_BYTES_MAX {
+            match stream.read(&mut buffer).await {
+                Ok(0) | Err(_) => return,
+                Ok(octets) => dropped += octets,
+            }
+        }
+    };
+    let patience = Duration::from_millis(limits::LINGER_MILLISECONDS);
+    // Over when it is over: a peer that goes on is told by the kernel.
+    let _ = tokio::time::timeout(patience, drop_all).await;
+}

@@ -1,0 +1,31 @@
+//! The running broker: sockets, one driver for each connection, the sequencer's task, options, the
+//! log, the only clock.
+//!
+//! ```text
+//!   listen -- accept -- driver (one task a connection)            sequencer (one task a member)
+//!                        |  ^                                       |
+//!          socket <-> protocol <-> adapter <-- propose, take --> Group::tick
+//! ```
+//!
+//! A driver is woken by its socket, by its own deadline, or by its [`doorbell::Doorbell`], which the
+//! group rings when effects come to an empty outbox. It never waits with a lock held, and no
+//! connection waits for another: a peer that does not read is bounded by headroom (deliveries) and
+//! by its unread answers, see [`driver`].
+//!
+//! A panic in a driver ends that connection, is logged, and makes the broker's exit status 1; a
+//! panic in a sequencer stops the broker.
+
+pub mod accept;
+pub mod clock;
+pub mod doorbell;
+pub mod driver;
+pub mod limits;
+pub mod listen;
+pub mod log;
+pub mod options;
+pub mod registry;
+pub mod sequencer;
+pub mod serve;
+
+pub use options::Options;
+pub use serve::run;

@@ -1,0 +1,329 @@
+//! The options of `ferrymq serve`, by qpidd's names.
+//!
+//! Each may be given on the command line or in the environment as `QPID_<NAME>`; the command line
+//! wins.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::builder::BoolishValueParser;
+use clap::{Args, ValueEnum};
+
+use super::limits;
+use crate::security::access::Auth;
+
+/// Options of `ferrymq serve`.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Port to listen on; 0 picks a free one and prints it. Several, with commas, for --group
+    /// lockstep: one for each member
+    #[arg(
+        short,
+        long,
+        env = "QPID_PORT",
+        default_value = "5672",
+        value_delimiter = ','
+    )]
+    pub port: Vec<u16>,
+
+    /// Address or host name to listen on; may be repeated. Without it: all interfaces with
+    /// --auth no, else loopback
+    #[arg(long, env = "QPID_INTERFACE", value_name = "ADDRESS")]
+    pub interface: Vec<String>,
+
+    /// Whether clients have to authenticate. Without it, those on this machine need no credentials
+    /// and no others are let in
+    #[arg(long, env = "QPID_AUTH", value_name = "yes|no", value_parser = BoolishValueParser::new())]
+    pub auth: Option<bool>,
+
+    /// Realm behind the names of users
+    #[arg(long, env = "QPID_REALM", default_value = "QPID")]
+    pub realm: String,
+
+    /// Directory for what has to outlast the broker
+    #[arg(
+        long,
+        env = "QPID_DATA_DIR",
+        value_name = "DIRECTORY",
+        conflicts_with = "no_data_dir"
+    )]
+    pub data_dir: Option<PathBuf>,
+
+    /// Keep nothing on disk
+    #[arg(long, env = "QPID_NO_DATA_DIR", value_parser = clap::builder::FalseyValueParser::new())]
+    pub no_data_dir: bool,
+
+    /// Time a client has to open its connection: milliseconds, or a number with s, ms, us or ns
+    #[arg(long, env = "QPID_MAX_NEGOTIATE_TIME", value_name = "TIME", default_value = "10000",
+          value_parser = negotiate_time)]
+    pub max_negotiate_time: u64,
+
+    /// Connections at one moment; 0 is no limit
+    #[arg(
+        long,
+        env = "QPID_MAX_CONNECTIONS",
+        value_name = "N",
+        default_value_t = 500
+    )]
+    pub max_connections: u32,
+
+    /// Connections that may wait to be accepted, a port
+    #[arg(
+        long,
+        env = "QPID_CONNECTION_BACKLOG",
+        value_name = "N",
+        default_value_t = 10
+    )]
+    pub connection_backlog: u32,
+
+    /// Whether small frames are sent at once (TCP_NODELAY)
+    #[arg(long, env = "QPID_TCP_NODELAY", value_name = "yes|no", default_value = "yes",
+          value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = false,
+          default_missing_value = "yes")]
+    pub tcp_nodelay: bool,
+
+    /// Octets a queue holds unless declared otherwise; 0 is no limit
+    #[arg(
+        long,
+        env = "QPID_DEFAULT_QUEUE_LIMIT",
+        value_name = "BYTES",
+        default_value_t = 104_857_600
+    )]
+    pub default_queue_limit: u64,
+
+    /// Time between two searches for expired messages: seconds, or a number with s, ms, us or ns;
+    /// 0 is never
+    #[arg(long, env = "QPID_QUEUE_PURGE_INTERVAL", value_name = "TIME", default_value = "600",
+          value_parser = seconds)]
+    pub queue_purge_interval: u64,
+
+    /// Threads that serve connections; without it one more than there are processors
+    #[arg(long, env = "QPID_WORKER_THREADS", value_name = "N",
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub worker_threads: Option<u16>,
+
+    /// Who gives the order
+    #[arg(long, env = "QPID_GROUP", value_enum, default_value = "solo")]
+    pub group: GroupKind,
+
+    /// Where the faults of --group lockstep begin; without it some number, which is logged
+    #[arg(long, env = "QPID_LOCKSTEP_SEED", value_name = "N")]
+    pub lockstep_seed: Option<u64>,
+
+    /// What is logged.
+    #[command(flatten)]
+    pub log: LogOptions,
+}
+
+/// What is logged, and where to.
+#[derive(Args, Clone, Debug)]
+pub struct LogOptions {
+    /// Log everything
+    #[arg(short, long, env = "QPID_TRACE", value_parser = clap::builder::FalseyValueParser::new())]
+    pub trace: bool,
+
+    /// LEVEL[+][:PATTERN]: log this level, with + also what is worse, in categories or modules that
+    /// contain PATTERN; may be repeated. Levels: trace debug info notice warning error critical
+    #[arg(
+        long,
+        env = "QPID_LOG_ENABLE",
+        value_name = "RULE",
+        default_value = "notice+"
+    )]
+    pub log_enable: Vec<String>,
+
+    /// Whether the log goes to standard error
+    #[arg(long, env = "QPID_LOG_TO_STDERR", value_name = "yes|no", default_value = "yes",
+          value_parser = BoolishValueParser::new(), num_args = 0..=1, default_missing_value = "yes")]
+    pub log_to_stderr: bool,
+
+    /// Whether the log goes to standard output
+    #[arg(long, env = "QPID_LOG_TO_STDOUT", value_name = "yes|no", default_value = "no",
+          value_parser = BoolishValueParser::new(), num_args = 0..=1, default_missing_value = "yes")]
+    pub log_to_stdout: bool,
+
+    /// File the log is appended to
+    #[arg(long, env = "QPID_LOG_TO_FILE", value_name = "FILE")]
+    pub log_to_file: Option<PathBuf>,
+}
+
+/// Who gives the order of commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GroupKind {
+    /// This broker alone.
+    Solo,
+    /// Several members in this process, with faults: for tests.
+    Lockstep,
+}
+
+impl Options {
+    /// What was said of authentication.
+    pub fn access(&self) -> Auth {
+        match self.auth {
+            None => Auth::NotConfigured,
+            Some(false) => Auth::No,
+            Some(true) => Auth::Yes,
+        }
+    }
+
+    /// Where to listen, in order. The flag says whether an address may be missing on this machine:
+    /// those that nobody named may.
+    ///
+    /// # Errors
+    /// An interface is neither an address nor the name of a host.
+    pub fn addresses(&self) -> Result<Vec<(IpAddr, bool)>, String> {
+        if self.interface.is_empty() {
+            let (v4, v6) = match self.access().is_open() {
+                true => ("0.0.0.0", "::"),
+                false => ("127.0.0.1", "::1"),
+            };
+            let parsed = [(v4, false), (v6, true)].map(|(text, optional)| {
+                let address = IpAddr::from_str(text).expect("written here");
+                (address, optional)
+            });
+            return Ok(parsed.to_vec());
+        }
+        let mut addresses = Vec::new();
+        for interface in &self.interface {
+            for address in resolve(interface)? {
+                if !addresses.contains(&(address, false)) {
+                    addresses.push((address, false));
+                }
+            }
+        }
+        Ok(addresses)
+    }
+}
+
+fn resolve(interface: &str) -> Result<Vec<IpAddr>, String> {
+    use std::net::ToSocketAddrs;
+    let bare = interface.trim_start_matches('[').trim_end_matches(']');
+    if let Ok(address) = bare.parse() {
+        return Ok(vec![address]);
+    }
+    match (interface, 0).to_socket_addrs() {
+        Ok(found) => Ok(found.map(|address| address.ip()).collect()),
+        Err(error) => Err(format!(
+            "--interface {interface}: neither an address nor the name of a host ({error})"
+        )),
+    }
+}
+
+/// A duration as qpidd takes it: a number, and s, ms, us or ns behind it, else `unit` is meant.
+/// In milliseconds, rounded up so that some time never becomes none.
+fn duration(text: &str, unit: &str) -> Result<u64, String> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, suffix) = text.split_at(digits);
+    let wrong = || format!("{text}: not a number with s, ms, us or ns behind it");
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let unit = match suffix {
+        "" => unit,
+        suffix => suffix,
+    };
+    let too_long = || format!("{text}: too long");
+    match unit {
+        "s" => number.checked_mul(1000).ok_or_else(too_long),
+        "ms" => Ok(number),
+        "us" => Ok(number.div_ceil(1000)),
+        "ns" => Ok(number.div_ceil(1_000_000)),
+        _ => Err(wrong()),
+    }
+}
+
+fn negotiate_time(text: &str) -> Result<u64, String> {
+    match duration(text, "ms")? {
+        0 => Err("no client could open a connection in no time".to_owned()),
+        time if time > limits::NEGOTIATE_MILLISECONDS_MAX => Err(format!("{text}: over a day")),
+        time => Ok(time),
+    }
+}
+
+fn seconds(text: &str) -> Result<u64, String> {
+    duration(text, "s")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn parse(line: &str) -> Result<Options, clap::Error> {
+        let words = std::iter::once("serve").chain(line.split_whitespace());
+        Line::try_parse_from(words).map(|line| line.options)
+    }
+
+    fn options(line: &str) -> Options {
+        parse(line).unwrap_or_else(|error| panic!("{line}: {error}"))
+    }
+
+    #[test]
+    fn durations_take_the_suffixes_of_qpidd() {
+        assert_eq!(duration("10", "s"), Ok(10_000));
+        assert_eq!(duration("10", "ms"), Ok(10));
+        assert_eq!(duration("3s", "ms"), Ok(3000));
+        assert_eq!(duration("1500us", "s"), Ok(2));
+        assert_eq!(duration("1ns", "s"), Ok(1));
+        for wrong in ["", "s", "-1", "1.5s", "10 s", "1h", "99999999999999999999"] {
+            assert!(duration(wrong, "s").is_err(), "{wrong}");
+        }
+        assert!(duration("18446744073709551615s", "s").is_err());
+    }
+
+    #[test]
+    fn defaults_are_those_of_qpidd() {
+        let options = options("");
+        assert_eq!(options.port, [5672]);
+        assert_eq!(options.max_negotiate_time, 10_000);
+        assert_eq!(options.max_connections, 500);
+        assert_eq!(options.queue_purge_interval, 600_000);
+        assert_eq!(options.default_queue_limit, 104_857_600);
+        assert_eq!(options.log.log_enable, ["notice+"]);
+        assert!(options.tcp_nodelay && options.log.log_to_stderr);
+        assert_eq!(options.access(), Auth::NotConfigured);
+    }
+
+    #[test]
+    fn ports_come_with_commas_and_repeated_options_add_up() {
+        let options = options(
+            "-p 0,0,0 --group lockstep --interface 127.0.0.1 --interface ::1 \
+             --log-enable info+ --log-enable debug+:Network --auth no --tcp-nodelay no",
+        );
+        assert_eq!(options.port, [0, 0, 0]);
+        assert_eq!(options.log.log_enable, ["info+", "debug+:Network"]);
+        assert_eq!(options.addresses().map(|all| all.len()), Ok(2));
+        assert_eq!(options.access(), Auth::No);
+        assert!(!options.tcp_nodelay);
+    }
+
+    #[test]
+    fn nobody_is_let_in_from_elsewhere_unless_it_was_said() {
+        let all_local = |line: &str| {
+            let addresses = options(line).addresses().unwrap_or_default();
+            addresses.iter().all(|(address, _)| address.is_loopback())
+        };
+        assert!(all_local(""));
+        assert!(!all_local("--auth no"));
+        assert!(all_local("--auth no --interface 127.0.0.1"));
+    }
+
+    #[test]
+    fn what_is_not_an_option_is_an_error() {
+        for wrong in [
+            "--no-such-option",
+            "--port x",
+            "--auth maybe",
+            "--max-negotiate-time 0",
+            "--data-dir x --no-data-dir",
+            "--worker-threads 0",
+        ] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! From options to a running broker, and its end.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::accept::{self, Ended};
+use super::clock::Clock;
+use super::driver::Shared;
+use super::listen::{self, Port};
+use super::log::{self, critical, notice};
+use super::options::{GroupKind, Options};
+use super::registry::Registry;
+use super::{limits, sequencer};
+use crate::broker;
+use crate::broker::ids::MemberId;
+use crate::cluster::solo::Solo;
+use crate::cluster::{Group, lockstep};
+use crate::protocol::{Bounds, BrokerConfig};
+use crate::security::sasl;
+use crate::wire::{Map, Text, Value};
+
+/// Runs a broker until it is told to stop. The status is 0 when it stopped as it was told and
+/// nothing had gone wrong.
+pub fn run(options: Options) -> ExitCode {
+    if let Err(error) = log::start(&options.log) {
+        eprintln!("ferrymq: {error}");
+        return ExitCode::FAILURE;
+    }
+    let is_seen = options.log.log_to_stderr;
+    let ended = start_runtime(&options).and_then(|runtime| {
+        let ended = runtime.block_on(serve(options));
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        ended
+    });
+    match ended {
+        Ok(Ended::Well) => ExitCode::SUCCESS,
+        Ok(Ended::AfterPanic) => ExitCode::FAILURE,
+        Err(error) => {
+            critical!("Broker", "{error}");
+            if !is_seen {
+                eprintln!("ferrymq: {error}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start_runtime(options: &Options) -> Result<tokio::runtime::Runtime, String> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = options.worker_threads.map_or(processors + 1, usize::from);
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start {threads} threads: {error}"))
+}
+
+async fn serve(options: Options) -> Result<Ended, String> {
+    let clock = Clock::start();
+    let ports = open_ports(&options)?;
+    let groups = start_groups(&options, clock)?;
+    let shared = Arc::new(Shared {
+        clock,
+        registry: Registry::default(),
+        config: broker_config(&options),
+        realm: Text::from(options.realm.as_str()),
+        connections_max: options.max_connections,
+        is_nodelay: options.tcp_nodelay,
+    });
+    let mut sequencers = JoinSet::new();
+    for group in &groups {
+        sequencers.spawn(sequencer::run(group.clone(), clock));
+    }
+    let (stop, stopped) = watch::channel(false);
+    let mut listeners = JoinSet::new();
+    for (port, group) in ports.into_iter().zip(&groups) {
+        let number = port.number;
+        for listener in port.listeners {
+            let accepting = accept::run(listener, group.clone(), shared.clone(), stopped.clone());
+            listeners.spawn(accepting);
+        }
+        notice!("Network", "Listening on TCP/TCP6 port {number}");
+    }
+    notice!("Broker", "Broker (pid={}) running", std::process::id());
+    let failed = wait_for_the_end(&mut sequencers, &mut listeners).await;
+    // All receivers may be gone when listeners have failed, and then there is nobody to stop.
+    let _ = stop.send(true);
+    let mut ended = Ended::Well;
+    while let Some(joined) = listeners.join_next().await {
+        if joined.unwrap_or(Ended::AfterPanic) == Ended::AfterPanic {
+            ended = Ended::AfterPanic;
+        }
+    }
+    sequencers.shutdown().await;
+    if let Some(failed) = failed {
+        return Err(failed);
+    }
+    finish(&groups, clock)?;
+    notice!("Broker", "Broker (pid={}) stopped", std::process::id());
+    Ok(ended)
+}
+
+/// Listens, and tells the ports when any was asked for.
+fn open_ports(options: &Options) -> Result<Vec<Port>, String> {
+    if options.port.len() > limits::PORTS_MAX {
+        return Err(format!("--port: more than {} ports", limits::PORTS_MAX));
+    }
+    if options.group == GroupKind::Solo && options.port.len() != 1 {
+        return Err("--port: several ports are for --group lockstep".to_owned());
+    }
+    let addresses = options.addresses()?;
+    let mut warnings = Vec::new();
+    for (address, _) in &addresses {
+        warnings.extend(options.access().admit(*address)?);
+    }
+    let mut ports = Vec::new();
+    for port in &options.port {
+        ports.push(listen::listen(
+            &addresses,
+            *port,
+            options.connection_backlog,
+        )?);
+    }
+    if options.port.contains(&0) {
+        let mut stdout = std::io::stdout().lock();
+        let mut told = Ok(());
+        for port in &ports {
+            told = told.and_then(|()| writeln!(stdout, "{}", port.number));
+        }
+        told.and_then(|()| stdout.flush())
+            .map_err(|error| format!("cannot tell the port: {error}"))?;
+    }
+    for warning in warnings {
+        tracing::warn!(target: "Security", "{warning}");
+    }
+    Ok(ports)
+}
+
+/// One seat for each port.
+fn start_groups(options: &Options, clock: Clock) -> Result<Vec<Arc<dyn Group>>, String> {
+    let core_options = broker::Options {
+        default_queue_limit: options.default_queue_limit,
+        queue_purge_interval: options.queue_purge_interval,
+    };
+    match options.group {
+        GroupKind::Solo => {
+            let member = MemberId(random());
+            let solo = Solo::new(member, core_options, clock.millis());
+            Ok(vec![Arc::new(solo)])
+        }
+        GroupKind::Lockstep => {
+            let seed = options.lockstep_seed.unwrap_or_else(random);
+            notice!("Broker", "Lockstep group with seed={seed}");
+            let settings = lockstep::Settings::usual(seed);
+            let count = options.port.len();
+            let seats = lockstep::seats(count, core_options, settings, clock.millis());
+            Ok(seats.into_iter().map(seat_of).collect())
+        }
+    }
+}
+
+fn seat_of(seat: lockstep::Seat<broker::Core>) -> Arc<dyn Group> {
+    Arc::new(seat)
+}
+
+fn broker_config(options: &Options) -> BrokerConfig {
+    let text = |text: &str| Value::Str16(Text::from(text));
+    let properties = [
+        ("product", text(env!("CARGO_PKG_NAME"))),
+        ("version", text(env!("CARGO_PKG_VERSION"))),
+        ("platform", text(std::env::consts::OS)),
+        ("host", text(&host_name())),
+        ("qpid.federation_tag", text(&uuid())),
+    ];
+    BrokerConfig {
+        server_properties: properties.into_iter().collect::<Map>(),
+        mechanisms: sasl::MECHANISMS.iter().copied().map(Text::from).collect(),
+        bounds: Bounds {
+            negotiate_milliseconds: options.max_negotiate_time,
+            ..Bounds::default()
+        },
+        ..BrokerConfig::default()
+    }
+}
+
+fn host_name() -> String {
+    let read = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    let name = read.unwrap_or_default().trim().to_owned();
+    match name.is_empty() {
+        true => "localhost".to_owned(),
+        false => name,
+    }
+}
+
+/// 64 random bits: the standard library seeds its hashers from the system.
+fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
+
+/// A random UUID (version 4) as text.
+fn uuid() -> String {
+    let (high, low) = (random(), random());
+    let high = high & !0xf000 | 0x4000;
+    let low = low & (u64::MAX >> 2) | 1 << 63;
+    let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0xffff);
+    format!(
+        "{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}",
+        low >> 48,
+        low & (u64::MAX >> 16)
+    )
+}
+
+/// Waits until the broker is told to stop, or cannot go on: some text says why.
+async fn wait_for_the_end(
+    sequencers: &mut JoinSet<String>,
+    listeners: &mut JoinSet<Ended>,
+) -> Option<String> {
+    let signals = signal(SignalKind::terminate()).and_then(|terminate| {
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok((terminate, interrupt))
+    });
+    let (mut terminate, mut interrupt) = match signals {
+        Ok(signals) => signals,
+        Err(error) => return Some(format!("cannot wait for signals: {error}")),
+    };
+    tokio::select! {
+        _ = terminate.recv() => {
+            notice!("Broker", "Shutting down: SIGTERM");
+            None
+        }
+        _ = interrupt.recv() => {
+            notice!("Broker", "Shutting down: SIGINT");
+            None
+        }
+        Some(joined) = sequencers.join_next() => {
+            Some(joined.unwrap_or_else(|error| format!("a sequencer panicked: {error}")))
+        }
+        Some(joined) = listeners.join_next() => {
+            Some(format!("a listener has ended: {joined:?}"))
+        }
+    }
+}
+
+/// Ends the groups: their last words go to the log.
+fn finish(groups: &[Arc<dyn Group>], clock: Clock) -> Result<(), String> {
+    for group in groups {
+        if let Some(text) = group.finish(clock.millis())? {
+            notice!("Broker", "{text}");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! Transactions of one session.
+
+mod broker;
+
+use broker::{Broker, Session, ids, range};
+use ferrymq::wire::Value;
+
+/// A transactional session with a queue `q`.
+fn transactional() -> Session {
+    let session = Broker::new().session("a");
+    session.declare("q");
+    session.select();
+    session
+}
+
+#[test]
+fn commit_without_select_is_an_invalid_command() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    session.commit();
+    session.assert_failed(503, "not been selected");
+    let session = broker.session("b");
+    session.rollback();
+    session.assert_failed(503, "not been selected");
+}
+
+#[test]
+fn select_twice_changes_nothing() {
+    let session = transactional();
+    session.publish("q", "0");
+    session.select();
+    session.commit();
+    assert_eq!(session.count("q"), 1);
+}
+
+#[test]
+fn browser_sees_what_a_transaction_publishes_when_it_commits() {
+    let session = transactional();
+    let browser = session.connection.broker.session("b");
+    browser.browse("q", "b");
+    browser.flow("b", u32::MAX);
+    session.publish_many("q", 0, 3);
+    browser.assert_untroubled();
+    assert_eq!(browser.count("q"), 0);
+    session.commit();
+    assert_eq!(browser.received(), ["0", "1", "2"]);
+}
+
+#[test]
+fn rollback_forgets_what_was_published() {
+    let session = transactional();
+    session.publish_many("q", 0, 3);
+    session.rollback();
+    session.publish("q", "3");
+    session.commit();
+    assert_eq!(session.count("q"), 1);
+}
+
+#[test]
+fn accepted_messages_leave_the_queue_when_the_transaction_commits() {
+    let session = transactional();
+    let broker = session.connection.broker.clone();
+    let other = broker.session("b");
+    other.declare_limited("limited", &[("qpid.max_count", Value::U32(2))]);
+    other.publish_many("limited", 0, 2);
+    session.subscribe("limited", "d");
+    session.flow("d", 2);
+    assert_eq!(session.received().len(), 2);
+    session.accept(range(0, 1));
+    let before = broker.session("c");
+    before.publish("limited", "too early");
+    before.assert_failed(506, "Maximum depth exceeded");
+    session.commit();
+    other.publish("limited", "2");
+    other.assert_untroubled();
+    assert_eq!(other.count("limited"), 1);
+}
+
+#[test]
+fn rollback_leaves_accepted_messages_acquired_and_they_can_be_accepted_again() {
+    let session = transactional();
+    let other = session.connection.broker.session("b");
+    other.publish_many("q", 0, 3);
+    session.subscribe("q", "d");
+    session.flow("d", 3);
+    assert_eq!(session.received(), ["0", "1", "2"]);
+    session.accept(range(0, 2));
+    session.rollback();
+    assert_eq!(other.count("q"), 0);
+    session.accept(ids([1]));
+    session.commit();
+    session.release_with(ids([0]), true);
+    session.detach();
+    other.subscribe("q", "d");
+    other.flow("d", u32::MAX);
+    assert_eq!(other.received(), ["0*", "2*"]);
+}
+
+#[test]
+fn end_of_the_session_rolls_back() {
+    let session = transactional();
+    let other = session.connection.broker.session("b");
+    other.publish_many("q", 0, 3);
+    session.subscribe("q", "d");
+    session.flow("d", 3);
+    session.accept(range(0, 2));
+    session.publish("q", "never");
+    session.connection.end();
+    other.subscribe("q", "d");
+    other.flow("d", u32::MAX);
+    assert_eq!(other.received(), ["0*", "1*", "2*"]);
+}
+
+#[test]
+fn commit_over_a_queue_limit_fails_and_does_nothing() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    session.declare_limited("q", &[("qpid.max_count", Value::U32(5))]);
+    session.declare("r");
+    session.publish("r", "mine");
+    session.subscribe("r", "d");
+    session.flow("d", 1);
+    session.told();
+    session.select();
+    session.accept(ids([0]));
+    session.publish("r", "other");
+    session.publish_many("q", 0, 6);
+    session.commit();
+    session.assert_failed(541, "Maximum depth exceeded on q");
+    let other = broker.session("b");
+    assert_eq!(other.count("q"), 0);
+    other.subscribe("r", "d");
+    other.flow("d", u32::MAX);
+    assert_eq!(other.received(), ["mine*"]);
+}
+
+#[test]
+fn commit_counts_room_that_its_own_accepts_make_only_after_itself() {
+    let session = Broker::new().session("a");
+    session.declare_limited("q", &[("qpid.max_count", Value::U32(1))]);
+    session.publish("q", "0");
+    session.subscribe("q", "d");
+    session.flow("d", 1);
+    session.told();
+    session.select();
+    session.accept(ids([0]));
+    session.publish("q", "1");
+    session.commit();
+    session.assert_failed(541, "Maximum depth exceeded on q");
+}
+
+#[test]
+fn new_transaction_starts_at_once() {
+    let session = transactional();
+    for n in 0..3 {
+        session.publish("q", &n.to_string());
+        session.commit();
+        assert_eq!(session.count("q"), n + 1);
+        session.publish("q", "never");
+        session.rollback();
+        assert_eq!(session.count("q"), n + 1);
+    }
+}
+
+#[test]
+fn transaction_publishes_to_the_queues_that_were_there_when_it_published() {
+    let session = transactional();
+    session.publish("q", "0");
+    session.publish("later", "1");
+    session.delete("q");
+    session.declare("q");
+    session.declare("later");
+    session.commit();
+    assert_eq!((session.count("q"), session.count("later")), (0, 0));
+}
+
+#[test]
+fn transactional_state_is_in_the_snapshot() {
+    let session = transactional();
+    let broker = session.connection.broker.clone();
+    let other = broker.session("b");
+    other.publish_many("q", 0, 10);
+    session.subscribe("q", "d");
+    session.flow("d", 10);
+    session.told();
+    for n in 0..10 {
+        session.accept(ids([n]));
+        session.publish("q", &n.to_string());
+        session.complete(ids([n]));
+    }
+    session.commit();
+    assert_eq!(other.count("q"), 0);
+    assert_eq!(session.told().len(), 10);
+}

@@ -1,0 +1,359 @@
+//! A session as its client knows it: what it has asked, what it was told, what it holds.
+
+use std::collections::BTreeMap;
+
+use ferrymq::broker::{Delivery, Effect};
+use ferrymq::wire::{CommandId, MessageAcquired, SequenceSet};
+
+use super::ledger::{Certainty, End, Key, Ledger, NOBODY, Taken, TakenRef};
+use super::subscription::Subscription;
+use super::topology::{is_red, uid_of};
+
+/// What a command was sent for, until it is known to be done.
+#[derive(Clone, Debug)]
+pub enum Doing {
+    /// Nothing that is checked apart from being done.
+    Other,
+    /// Messages into queues.
+    Publish(Vec<Key>),
+    /// Messages are settled.
+    Accept(Vec<TakenRef>),
+    /// Messages are given back.
+    Release(Vec<TakenRef>, bool),
+    /// Messages are rejected, into a queue.
+    Reject(Vec<TakenRef>, Option<&'static str>),
+    /// A transaction ends, with all that it held.
+    Commit(Transaction),
+    /// A transaction ends, with nothing done.
+    Rollback(Transaction),
+    /// A subscription's credit before this place is void.
+    Halt(String, u64),
+    /// A subscription ends.
+    Cancel(String),
+}
+
+/// What an open transaction holds.
+#[derive(Clone, Debug, Default)]
+pub struct Transaction {
+    /// Messages to come into queues.
+    pub publishes: Vec<Key>,
+    /// Messages to be settled, by the number of their delivery.
+    pub accepts: Vec<(u32, TakenRef)>,
+}
+
+impl Transaction {
+    fn taken(&self) -> Vec<TakenRef> {
+        let accepts = self.accepts.iter();
+        accepts.map(|(_, taken)| taken.clone()).collect()
+    }
+}
+
+/// What became of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Done,
+    Not,
+    Unknown,
+}
+
+/// How a session ended, and so what became of the commands that it was told nothing of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All commands before its end were done.
+    Orderly,
+    /// All commands before this one were done, and none from it on.
+    Failed(CommandId),
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// A session.
+#[derive(Debug)]
+pub struct Session {
+    /// Tells it apart from all others there ever were.
+    pub serial: u64,
+    /// Whether the broker has said that it is attached.
+    pub is_attached: bool,
+    /// Whether it has asked to be detached.
+    pub is_detaching: bool,
+    /// The number of its next command.
+    pub next: CommandId,
+    /// How much it has sent, of everything.
+    pub place: u64,
+    /// Messages it has sent.
+    pub sent: u64,
+    /// Subscriptions by destination.
+    pub subscriptions: BTreeMap<String, Subscription>,
+    /// Deliveries that it has taken and not settled.
+    pub held: BTreeMap<u32, TakenRef>,
+    /// Messages that it has browsed.
+    pub browsed: BTreeMap<u32, (Key, bool)>,
+    /// Deliveries that it has not yet said to have received: number, destination, octets.
+    pub unreported: Vec<(u32, String, u64)>,
+    /// Its transaction, once it is transactional.
+    pub transaction: Option<Transaction>,
+    /// Commands of which it has not been told that they are done.
+    pub doings: BTreeMap<u32, Doing>,
+    /// Publishes of which an accept is awaited.
+    pub to_be_accepted: SequenceSet,
+    outgoing: u32,
+}
+
+impl Session {
+    /// One that was just asked for.
+    pub fn new(serial: u64) -> Session {
+        Session {
+            serial,
+            is_attached: false,
+            is_detaching: false,
+            next: CommandId(0),
+            place: 0,
+            sent: 0,
+            subscriptions: BTreeMap::new(),
+            held: BTreeMap::new(),
+            browsed: BTreeMap::new(),
+            unreported: Vec::new(),
+            transaction: None,
+            doings: BTreeMap::new(),
+            to_be_accepted: SequenceSet::new(),
+            outgoing: 0,
+        }
+    }
+
+    /// Numbers a command.
+    pub fn number(&mut self, doing: Doing) -> CommandId {
+        let id = self.next;
+        self.next = id.next();
+        self.place += 1;
+        self.doings.insert(id.0, doing);
+        id
+    }
+
+    /// Whether it can send commands.
+    pub fn is_usable(&self) -> bool {
+        self.is_attached && !self.is_detaching
+    }
+
+    fn took_outgoing(&mut self, id: CommandId) -> Result<(), String> {
+        if id.0 != self.outgoing {
+            return Err(format!("command {id} where {} was due", self.outgoing));
+        }
+        self.outgoing += 1;
+        Ok(())
+    }
+
+    /// Takes note of an effect; what ends the session is not for it to take note of.
+    pub fn effect(&mut self, effect: &Effect, ledger: &mut Ledger) -> Result<(), String> {
+        match effect {
+            Effect::Attached { .. } if !self.is_attached => {
+                self.is_attached = true;
+                Ok(())
+            }
+            Effect::Attached { .. } => Err("attached twice".to_owned()),
+            Effect::Detached { .. } => Ok(()),
+            _ if !self.is_attached => Err("not attached and told something".to_owned()),
+            Effect::Deliver(delivery) => self.delivered(delivery, ledger),
+            Effect::Result {
+                id, command, value, ..
+            } => {
+                self.took_outgoing(*id)?;
+                let Ok(acquired) = value.parse::<MessageAcquired>() else {
+                    return Ok(());
+                };
+                let known = CommandId(0)..self.next;
+                if !(known.start.0..known.end.0).contains(&command.0) {
+                    return Err(format!("an answer to {command}, which was never sent"));
+                }
+                self.acquired(&acquired.transfers, ledger)
+            }
+            Effect::Accept { id, transfers, .. } => {
+                self.took_outgoing(*id)?;
+                for id in transfers.ids() {
+                    if !self.to_be_accepted.contains(id) {
+                        return Err(format!("{id} was accepted and did not wait for it"));
+                    }
+                    self.to_be_accepted.remove_range(id, id);
+                }
+                Ok(())
+            }
+            Effect::Completed { commands, .. } => self.completed(commands, ledger),
+            Effect::Confirmed { commands, .. } => self.were_sent(commands),
+            Effect::Expected { .. } => Ok(()),
+            Effect::Exception { id, .. } => self.took_outgoing(*id),
+        }
+    }
+
+    fn were_sent(&self, commands: &SequenceSet) -> Result<(), String> {
+        match commands.last() {
+            Some(last) if last.0 >= self.next.0 => Err(format!("{last} was never sent")),
+            _ => Ok(()),
+        }
+    }
+
+    fn completed(&mut self, commands: &SequenceSet, ledger: &mut Ledger) -> Result<(), String> {
+        self.were_sent(commands)?;
+        let is_done = |id: &u32| commands.contains(CommandId(*id));
+        let done: Vec<u32> = self.doings.keys().copied().filter(is_done).collect();
+        for id in done {
+            if let Some(doing) = self.doings.remove(&id) {
+                self.resolve(doing, Outcome::Done, ledger);
+            }
+        }
+        Ok(())
+    }
+
+    fn delivered(&mut self, delivery: &Delivery, ledger: &mut Ledger) -> Result<(), String> {
+        self.took_outgoing(delivery.id)?;
+        let destination = delivery.subscription.destination.as_str();
+        let bytes = delivery.message.size();
+        let Some(subscription) = self.subscriptions.get_mut(destination) else {
+            return Err(format!("a delivery for {destination}, which is not there"));
+        };
+        let told = |text: String| format!("{destination} of {}: {text}", self.serial);
+        subscription.delivered(bytes).map_err(told)?;
+        let uid = uid_of(&delivery.message).ok_or("a message of somebody else")?;
+        if subscription.is_red && !is_red(uid) {
+            return Err(format!("{uid} is not red"));
+        }
+        let key = (subscription.queue.clone(), uid);
+        let item = ledger.item(&key);
+        let item = item.ok_or_else(|| format!("{key:?} was delivered and never sent there"))?;
+        if item.expires.is_some() != delivery.ttl.is_some() {
+            return Err(format!("{key:?} has another time to live"));
+        }
+        let is_fresh = !delivery.redelivered && item.plain_releases == 0;
+        let in_order = item.publisher.0 != NOBODY;
+        if in_order && (is_fresh || !subscription.is_acquiring) {
+            subscription.in_order(item.publisher).map_err(told)?;
+        }
+        self.unreported
+            .push((delivery.id.0, destination.to_owned(), bytes));
+        if !subscription.is_acquiring {
+            subscription.browsed(key.clone())?;
+            let is_explicit = subscription.is_explicit;
+            self.browsed.insert(delivery.id.0, (key, is_explicit));
+            return Ok(());
+        }
+        let end = match subscription.is_explicit {
+            true => End::Held,
+            false => End::Settled { is_certain: true },
+        };
+        let taken = Taken {
+            is_redelivered: Some(delivery.redelivered),
+            end,
+        };
+        let is_explicit = subscription.is_explicit;
+        let taken = ledger.took(key, taken)?;
+        if is_explicit {
+            self.held.insert(delivery.id.0, taken);
+        }
+        Ok(())
+    }
+
+    fn acquired(&mut self, ids: &SequenceSet, ledger: &mut Ledger) -> Result<(), String> {
+        for id in ids.ids() {
+            let Some((key, is_explicit)) = self.browsed.remove(&id.0) else {
+                return Err(format!("{id} was acquired and never browsed"));
+            };
+            let end = match is_explicit {
+                true => End::Held,
+                false => End::Settled { is_certain: true },
+            };
+            let taken = Taken {
+                is_redelivered: None,
+                end,
+            };
+            let taken = ledger.took(key, taken)?;
+            if is_explicit {
+                self.held.insert(id.0, taken);
+            }
+        }
+        Ok(())
+    }
+
+    fn resolve(&mut self, doing: Doing, outcome: Outcome, ledger: &mut Ledger) {
+        let certainty = match outcome {
+            Outcome::Done => Certainty::Yes,
+            Outcome::Not => Certainty::No,
+            Outcome::Unknown => Certainty::Maybe,
+        };
+        // Of what was not done the session's end is what ended it.
+        let settled = |done: End| match outcome {
+            Outcome::Done => Some(done),
+            Outcome::Not => Some(End::Ended),
+            Outcome::Unknown => None,
+        };
+        let is_certain = true;
+        match doing {
+            Doing::Other => {}
+            Doing::Publish(keys) => ledger.published(&keys, certainty),
+            Doing::Accept(taken) => {
+                if let Some(end) = settled(End::Settled { is_certain }) {
+                    ledger.ends(&taken, end);
+                }
+            }
+            Doing::Release(taken, is_flagged) => {
+                let released = End::Released {
+                    is_flagged,
+                    is_certain,
+                };
+                if let Some(end) = settled(released) {
+                    ledger.ends(&taken, end);
+                }
+            }
+            Doing::Reject(taken, dead) => {
+                if let Some(end) = settled(End::Rejected { is_certain }) {
+                    ledger.ends(&taken, end);
+                }
+                if let Some(dead) = dead {
+                    ledger.rejected_into(dead, &taken, certainty);
+                }
+            }
+            Doing::Commit(transaction) => {
+                if let Some(end) = settled(End::Settled { is_certain }) {
+                    ledger.ends(&transaction.taken(), end);
+                }
+                match outcome {
+                    Outcome::Unknown => ledger.maybe_committed(transaction.publishes),
+                    _ => ledger.published(&transaction.publishes, certainty),
+                }
+            }
+            Doing::Rollback(transaction) => {
+                ledger.published(&transaction.publishes, Certainty::No);
+                match outcome {
+                    Outcome::Done => self.held.extend(transaction.accepts),
+                    _ => ledger.ends(&transaction.taken(), End::Ended),
+                }
+            }
+            Doing::Halt(destination, place) => {
+                if let Some(subscription) = self.subscriptions.get_mut(&destination) {
+                    subscription.stopped(place);
+                }
+            }
+            Doing::Cancel(destination) => {
+                if let Some(subscription) = self.subscriptions.get_mut(&destination) {
+                    subscription.is_cancelled = true;
+                }
+            }
+        }
+    }
+
+    /// The session is gone. What it was never told is concluded from how it ended.
+    pub fn end(&mut self, ending: Ending, ledger: &mut Ledger) {
+        for (id, doing) in std::mem::take(&mut self.doings) {
+            let outcome = match ending {
+                Ending::Orderly => Outcome::Done,
+                Ending::Failed(at) if id < at.0 => Outcome::Done,
+                Ending::Failed(_) => Outcome::Not,
+                Ending::Unknown => Outcome::Unknown,
+            };
+            self.resolve(doing, outcome, ledger);
+        }
+        let held: Vec<TakenRef> = std::mem::take(&mut self.held).into_values().collect();
+        ledger.ends(&held, End::Ended);
+        if let Some(transaction) = self.transaction.take() {
+            ledger.published(&transaction.publishes, Certainty::No);
+            ledger.ends(&transaction.taken(), End::Ended);
+        }
+    }
+}
