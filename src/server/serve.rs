@@ -249,12 +249,13 @@ async fn wait_for_the_end(
     }
 }
 
-/// Ends the groups: their last words go to the log.
-fn finish(groups: &[Arc<dyn Group>], clock: Clock) -> Result<(), String> {
-    for group in groups {
-        if let Some(text) = group.finish(clock.millis())? {
-            notice!("Broker", "{text}");
-        }
+/// Ends the group, by any of its seats: its last words go to the log.
+fn finish(seats: &[Arc<dyn Group>], clock: Clock) -> Result<(), String> {
+    let Some(seat) = seats.first() else {
+        return Ok(());
+    };
+    if let Some(text) = seat.finish(clock.millis())? {
+        notice!("Broker", "{text}");
     }
     Ok(())
 }

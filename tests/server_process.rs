@@ -1,0 +1,141 @@
+//! A broker as a process: its ports, its log, its end.
+
+mod server_support;
+
+use std::io::Write;
+use std::process::Command;
+
+use ferrymq::protocol::{ClosedBy, Event};
+use server_support::{Broker, Client, socket};
+
+fn serve(options: &[&str]) -> std::process::Output {
+    Command::new(env!("CARGO_BIN_EXE_ferrymq"))
+        .arg("serve")
+        .args(options)
+        .output()
+        .expect("the broker was built")
+}
+
+#[test]
+fn port_0_tells_the_port_in_the_first_line_of_standard_output() {
+    let mut broker = Broker::start(&[]);
+    assert_eq!(broker.ports.len(), 1);
+    let line = broker.log_line("Listening on TCP/TCP6 port");
+    let told = format!(
+        "[Network] notice Listening on TCP/TCP6 port {}",
+        broker.ports[0]
+    );
+    assert!(line.ends_with(&told), "{line}");
+    Client::open(broker.address());
+}
+
+#[test]
+fn a_port_that_was_named_is_not_told() {
+    let port = Broker::start(&[]).ports[0];
+    let broker = Broker::start_on(&["--port", &port.to_string()]);
+    assert_eq!(broker.ports, []);
+    Client::open(([127, 0, 0, 1], port).into());
+}
+
+#[test]
+fn a_port_in_use_is_an_error_that_names_it() {
+    let broker = Broker::start(&[]);
+    let port = broker.ports[0].to_string();
+    let output = serve(&["--port", &port]);
+    assert!(!output.status.success());
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(log.contains(&port) && log.contains("critical"), "{log}");
+}
+
+#[test]
+fn others_than_loopback_are_refused_unless_it_was_said() {
+    let output = serve(&["--port", "0", "--interface", "0.0.0.0"]);
+    assert!(!output.status.success());
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(log.contains("--auth no"), "{log}");
+    assert!(output.stdout.is_empty(), "no port was opened");
+    let mut broker = Broker::start(&["--auth", "no"]);
+    broker.log_line("Authentication is off");
+    Client::open(broker.address());
+}
+
+#[test]
+fn a_mistake_in_an_option_is_an_error() {
+    for wrong in [
+        ["--no-such-option", "1"],
+        ["--log-enable", "loud+"],
+        ["--port", "0,0"],
+        ["--interface", "no such host"],
+    ] {
+        let output = serve(&wrong);
+        assert!(!output.status.success(), "{wrong:?}");
+        assert!(!output.stderr.is_empty(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn sigterm_closes_sockets_without_a_word_and_ends_well() {
+    for signal in ["TERM", "INT"] {
+        let mut broker = Broker::start(&[]);
+        let mut idle = Client::open(broker.address());
+        let mut busy = Client::open(broker.address());
+        busy.attach(0, "busy");
+        busy.declare(0, "q");
+        for _ in 0..100 {
+            busy.publish(0, "q", b"message");
+        }
+        busy.sync(0);
+        broker.signal(signal);
+        assert!(broker.wait().success(), "{signal}");
+        broker.log_line("stopped");
+        for client in [&mut idle, &mut busy] {
+            let closed = client.event_of(|event| match event {
+                Event::Closed { by, .. } => Some(*by),
+                _ => None,
+            });
+            assert_eq!(closed, ClosedBy::Lost);
+        }
+    }
+}
+
+#[test]
+fn lockstep_serves_one_port_for_each_member_and_ends_with_equal_digests() {
+    let options = [
+        "--group",
+        "lockstep",
+        "--lockstep-seed",
+        "7",
+        "--port",
+        "0,0,0",
+    ];
+    let mut broker = Broker::start_on(&options);
+    assert_eq!(broker.ports.len(), 3);
+    broker.log_line("seed=7");
+    let ports = broker.ports.clone();
+    let open = |n: usize| Client::open(([127, 0, 0, 1], ports[n]).into());
+    let mut sender = open(0);
+    sender.attach(0, "sender");
+    sender.declare(0, "q");
+    let mut receiver = open(1);
+    receiver.attach(0, "receiver");
+    receiver.subscribe(0, "q", ferrymq::wire::AcceptMode::NONE);
+    for n in 0..100 {
+        sender.publish(0, "q", format!("{n}").as_bytes());
+    }
+    sender.sync(0);
+    for n in 0..100 {
+        assert_eq!(receiver.receive(), format!("{n}").as_bytes());
+    }
+    broker.signal("TERM");
+    assert!(broker.wait().success());
+    broker.log_line("seed=7");
+}
+
+#[test]
+fn no_client_writes_lines_into_the_log() {
+    let mut broker = Broker::start(&[]);
+    let mut stream = socket(broker.address());
+    stream.write_all(b"AMQP\r\n2\n").expect("it is sent");
+    let line = broker.log_line("protocol header");
+    assert!(line.contains("AMQP\\"), "{line}");
+}
