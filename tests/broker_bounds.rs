@@ -360,7 +360,14 @@ fn clone_of_a_queue_shares_its_entries() {
             n: 0,
         };
         let message = message.clone();
-        queue.enqueue(Stored { handle, message }, GroupTime::NEVER);
+        queue.enqueue(
+            Stored {
+                handle,
+                publisher: ConnectionKey::default(),
+                message,
+            },
+            GroupTime::NEVER,
+        );
     }
     let clone = queue.clone();
     assert_eq!(Arc::strong_count(&message), 100_001);
