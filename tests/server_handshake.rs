@@ -231,3 +231,14 @@ fn many_silent_peers_keep_nobody_waiting_and_leave_nothing_behind() {
     until("all sockets are closed", || broker.open_files() <= files);
     assert!(broker.is_running());
 }
+
+#[test]
+fn when_files_run_out_the_oldest_silent_peer_gives_way() {
+    let mut broker = Broker::start_with_files(64, &["--connection-backlog", "200"]);
+    let _silent: Vec<_> = (0..100).map(|_| socket(broker.address())).collect();
+    let mut client = Client::open(broker.address());
+    client.attach(0, "good");
+    client.declare(0, "q");
+    broker.log_line("cannot accept a connection");
+    broker.log_line("has not opened its connection");
+}

@@ -22,7 +22,10 @@ impl Adapter {
                     messages += 1;
                     message_bytes += delivery.message.size();
                 }
-                effect => self.tell(protocol, effect),
+                effect => {
+                    tracing::trace!(target: "Protocol", "SENT [{}] {effect:?}", self.peer);
+                    self.tell(protocol, effect);
+                }
             }
         }
         let end = protocol.output().len();
@@ -45,6 +48,16 @@ impl Adapter {
     }
 
     fn deliver(&mut self, protocol: &mut Connection, delivery: &Delivery) {
+        tracing::trace!(
+            target: "Protocol",
+            "SENT [{}] channel {} command {} transfer to {:?} of {} octets, redelivered={}",
+            self.peer,
+            delivery.channel,
+            delivery.id,
+            delivery.subscription.destination,
+            delivery.message.size(),
+            delivery.redelivered,
+        );
         let (command, header) = self.transfers.of(delivery);
         let body = [delivery.message.body()];
         let content = Content {
@@ -122,8 +135,8 @@ impl Adapter {
             } => {
                 tracing::error!(
                     target: "Broker",
-                    "{} channel {channel} session {}: command {command} (class {}, code {}) failed, \
-                     {}: {} {}",
+                    "{} channel {channel} session {}: command {command} (class {}, code {}) failed, {}: \
+                     {} {}",
                     self.peer,
                     name.escape_ascii(),
                     refusal.class,

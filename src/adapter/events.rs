@@ -69,7 +69,10 @@ impl Adapter {
                 self.log_exception(channel, &command);
                 match request::of(command, header.as_ref(), body.as_ref()) {
                     Outcome::Request(request) => self.command(channel, id, sync, request),
-                    Outcome::Close(text) => protocol.close(CloseCode::FRAMING_ERROR, &text),
+                    Outcome::Close(text) => {
+                        let text = format!("{text} (channel {channel}, command {id})");
+                        protocol.close(CloseCode::FRAMING_ERROR, &text);
+                    }
                 }
             }
             Event::Refused {

@@ -73,10 +73,13 @@ pub(super) fn exception(command: CommandId, refusal: Refusal) -> ExecutionExcept
     }
 }
 
-/// Whether an exception is the client's doing or ours.
+/// Whose doing an exception is, for the log.
 pub(super) fn fault(code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::INTERNAL_ERROR => "the broker is at fault",
+        ErrorCode::NOT_IMPLEMENTED => "the broker cannot do it",
+        ErrorCode::RESOURCE_DELETED => "something it used is gone",
+        ErrorCode::RESOURCE_LIMIT_EXCEEDED => "a limit was reached",
         _ => "the client is at fault",
     }
 }

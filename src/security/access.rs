@@ -13,17 +13,26 @@ pub enum Auth {
     Yes,
 }
 
+/// Who gets in at an address without credentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// Those on this machine.
+    Local,
+    /// Everybody who reaches it: worth a warning.
+    Everybody,
+}
+
 impl Auth {
     /// Whether all interfaces are meant when none was named, as with qpidd; else those of loopback.
     pub fn is_open(self) -> bool {
         self == Auth::No
     }
 
-    /// Whether a listener on `address` may start. Some text is a warning for the log.
+    /// Whether a listener on `address` may start, and for whom.
     ///
     /// # Errors
     /// Why it may not, and what to do.
-    pub fn admit(self, address: IpAddr) -> Result<Option<String>, String> {
+    pub fn admit(self, address: IpAddr) -> Result<Admission, String> {
         let is_loopback = address.to_canonical().is_loopback();
         match (self, is_loopback) {
             (Auth::Yes, _) => Err(
@@ -37,10 +46,8 @@ impl Auth {
                  configured. Listen on loopback only (--interface 127.0.0.1), or say --auth no to \
                  let in everybody who reaches the port"
             )),
-            (Auth::No, false) => Ok(Some(format!(
-                "Authentication is off: everybody who reaches {address} gets in"
-            ))),
-            (Auth::No | Auth::NotConfigured, true) => Ok(None),
+            (Auth::No, false) => Ok(Admission::Everybody),
+            (Auth::No | Auth::NotConfigured, true) => Ok(Admission::Local),
         }
     }
 }
@@ -56,7 +63,10 @@ mod tests {
     #[test]
     fn loopback_needs_no_credentials_when_nothing_is_configured() {
         for local in ["127.0.0.1", "127.8.0.1", "::1", "::ffff:127.0.0.1"] {
-            assert_eq!(Auth::NotConfigured.admit(address(local)), Ok(None));
+            assert_eq!(
+                Auth::NotConfigured.admit(address(local)),
+                Ok(Admission::Local)
+            );
         }
     }
 
@@ -70,8 +80,10 @@ mod tests {
 
     #[test]
     fn auth_no_is_let_through_with_a_warning() {
-        assert!(matches!(Auth::No.admit(address("0.0.0.0")), Ok(Some(_))));
-        assert_eq!(Auth::No.admit(address("127.0.0.1")), Ok(None));
+        let everybody = Auth::No.admit(address("0.0.0.0"));
+        assert_eq!(everybody, Ok(Admission::Everybody));
+        let local = Auth::No.admit(address("127.0.0.1"));
+        assert_eq!(local, Ok(Admission::Local));
     }
 
     #[test]

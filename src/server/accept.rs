@@ -84,15 +84,13 @@ impl Accepting {
             self.drop_oldest("too many connections are not open");
         }
         let driver = driver::run(stream, peer, self.group.clone(), self.shared.clone());
-        let started = self.drivers.spawn(driver);
-        self.shared.registry.insert(started.id(), peer);
-        self.newcomers.push_back(started);
+        self.newcomers.push_back(self.drivers.spawn(driver));
     }
 
     fn forget_opened(&mut self) {
         let registry = &self.shared.registry;
         while let Some(oldest) = self.newcomers.front() {
-            if !oldest.is_finished() && registry.is_negotiating(oldest.id()) {
+            if !oldest.is_finished() && !registry.is_open(oldest.id()) {
                 return;
             }
             self.newcomers.pop_front();

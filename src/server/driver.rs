@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
@@ -140,6 +140,7 @@ pub async fn run(stream: TcpStream, peer: SocketAddr, group: Arc<dyn Group>, sha
     }
     let protocol = Connection::broker(shared.config.clone(), shared.clock.time());
     let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+    shared.registry.insert(tokio::task::id(), peer);
     let driver = Driver {
         group,
         stream,
@@ -278,6 +279,7 @@ impl Driver {
     }
 
     fn handle_event(&mut self, event: Event) {
+        trace(&self.peer, &event);
         match event {
             Event::StartOk {
                 mechanism,
@@ -554,6 +556,29 @@ impl Driver {
         }
         self.sleeps_until = deadline;
         true
+    }
+}
+
+/// Logs what has come, without passwords and bodies.
+fn trace(peer: &str, event: &Event) {
+    match event {
+        Event::StartOk { mechanism, .. } => {
+            tracing::trace!(target: "Protocol", "RECV [{peer}] start-ok {mechanism:?}");
+        }
+        Event::SecureOk { .. } => tracing::trace!(target: "Protocol", "RECV [{peer}] secure-ok"),
+        Event::Command {
+            channel,
+            id,
+            sync,
+            command,
+            body,
+            ..
+        } => tracing::trace!(
+            target: "Protocol",
+            "RECV [{peer}] channel {channel} command {id} sync={sync} {command:?}, body of {} octets",
+            body.iter().flat_map(|body| body.iter()).map(Bytes::len).sum::<usize>()
+        ),
+        event => tracing::trace!(target: "Protocol", "RECV [{peer}] {event:?}"),
     }
 }
 

@@ -48,9 +48,9 @@ impl Registry {
         self.live.get(&driver).map(|live| *live)
     }
 
-    /// Whether a driver's connection is alive and has not been opened.
-    pub fn is_negotiating(&self, driver: Id) -> bool {
-        self.live(driver).is_some_and(|live| live.number.is_none())
+    /// Whether a driver's connection has been opened.
+    pub fn is_open(&self, driver: Id) -> bool {
+        self.live(driver).is_some_and(|live| live.number.is_some())
     }
 
     /// Connections alive, open or not.

@@ -24,6 +24,7 @@ use crate::broker::ids::MemberId;
 use crate::cluster::solo::Solo;
 use crate::cluster::{Group, lockstep};
 use crate::protocol::{Bounds, BrokerConfig};
+use crate::security::access::Admission;
 use crate::security::sasl;
 use crate::wire::{Map, Text, Value};
 
@@ -117,9 +118,11 @@ fn open_ports(options: &Options) -> Result<Vec<Port>, String> {
         return Err("--port: several ports are for --group lockstep".to_owned());
     }
     let addresses = options.addresses()?;
-    let mut warnings = Vec::new();
+    let mut open_to_all = Vec::new();
     for (address, _) in &addresses {
-        warnings.extend(options.access().admit(*address)?);
+        if options.access().admit(*address)? == Admission::Everybody {
+            open_to_all.push(address.to_string());
+        }
     }
     let mut ports = Vec::new();
     for port in &options.port {
@@ -138,8 +141,12 @@ fn open_ports(options: &Options) -> Result<Vec<Port>, String> {
         told.and_then(|()| stdout.flush())
             .map_err(|error| format!("cannot tell the port: {error}"))?;
     }
-    for warning in warnings {
-        tracing::warn!(target: "Security", "{warning}");
+    if !open_to_all.is_empty() {
+        tracing::warn!(
+            target: "Security",
+            "Authentication is off: everybody who reaches {} gets in",
+            open_to_all.join(" or ")
+        );
     }
     Ok(ports)
 }

@@ -35,7 +35,21 @@ impl Broker {
 
     /// Starts one with these options and no others but where it keeps things.
     pub fn start_on(options: &[&str]) -> Broker {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_ferrymq"))
+        Broker::of(Command::new(env!("CARGO_BIN_EXE_ferrymq")), options)
+    }
+
+    /// Starts one that may have so many files open.
+    pub fn start_with_files(files_max: u32, options: &[&str]) -> Broker {
+        let mut shell = Command::new("sh");
+        let line = format!("ulimit -n {files_max}; exec \"$0\" \"$@\"");
+        shell.args(["-c", &line, env!("CARGO_BIN_EXE_ferrymq")]);
+        let mut all = vec!["--port", "0"];
+        all.extend(options);
+        Broker::of(shell, &all)
+    }
+
+    fn of(mut command: Command, options: &[&str]) -> Broker {
+        let mut process = command
             .args(["serve", "--no-data-dir"])
             .args(options)
             .stdout(Stdio::piped())
