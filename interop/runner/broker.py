@@ -13,9 +13,9 @@ STOP_SECONDS_MAX = 30
 
 LOCKSTEP_LINE = re.compile(
     r"lockstep: (\d+) entries, (\d+) digest comparisons equal, drops=(\d+) doublings=(\d+) "
-    r"sequencer changes=(\d+) replacements=(\d+)")
-LOCKSTEP_FIELDS = ("entries", "digest comparisons", "drops", "doublings", "sequencer changes",
-                   "replacements")
+    r"reorderings=(\d+) sequencer changes=(\d+) replacements=(\d+)")
+LOCKSTEP_FIELDS = ("entries", "digest comparisons", "drops", "doublings", "reorderings",
+                   "sequencer changes", "replacements")
 
 
 class BrokerError(Exception):
