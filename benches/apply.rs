@@ -107,6 +107,26 @@ fn main() {
     let count: u32 = count.unwrap_or(2_000_000);
     let group = Solo::new(MemberId(1), Options::default(), Millis(0));
     let mut consumer = Peer::open(&group, "consumer");
+    subscribe(&mut consumer);
+    let mut producer = Peer::open(&group, "producer");
+    let body = Bytes::from(vec![7; 64]);
+    let begin = Instant::now();
+    let mut delivered = 0;
+    for _ in 0..count / BATCH {
+        publish(&mut producer, &body);
+        delivered += accept_all(&mut consumer);
+    }
+    let spent = begin.elapsed();
+    assert_eq!(
+        delivered,
+        count / BATCH * BATCH,
+        "every message was delivered"
+    );
+    let each = spent.as_nanos() as f64 / f64::from(delivered);
+    println!("{delivered} messages, {each:.1} ns a message");
+}
+
+fn subscribe(consumer: &mut Peer<'_>) {
     let declare = wire::QueueDeclare {
         queue: "q".into(),
         ..Default::default()
@@ -128,57 +148,47 @@ fn main() {
         });
     }
     consumer.flush();
-    let mut producer = Peer::open(&group, "producer");
-    let body = Bytes::from(vec![7; 64]);
-    let begin = Instant::now();
-    let mut delivered = 0;
-    for _ in 0..count / BATCH {
-        for _ in 0..BATCH {
-            let (destination, accept_mode) = ("".into(), AcceptMode::NONE);
-            producer.push(Request::Transfer {
-                destination,
-                accept_mode,
-                message: message(&body),
-            });
-        }
-        producer.flush();
-        let mut effects = std::mem::take(&mut consumer.effects);
-        effects.clear();
-        group.take(consumer.connection, &mut effects);
-        let ids = effects.iter().filter_map(|effect| match effect {
-            Effect::Deliver(delivery) => Some(delivery.id),
-            _ => None,
+}
+
+fn publish(producer: &mut Peer<'_>, body: &Bytes) {
+    for _ in 0..BATCH {
+        let (destination, accept_mode) = ("".into(), AcceptMode::NONE);
+        producer.push(Request::Transfer {
+            destination,
+            accept_mode,
+            message: message(body),
         });
-        let mut transfers = SequenceSet::new();
-        for id in ids {
-            transfers.insert(id);
+    }
+    producer.flush();
+}
+
+/// Takes what has been delivered, accepts and completes it, and gives how many there were.
+fn accept_all(consumer: &mut Peer<'_>) -> u32 {
+    consumer
+        .group
+        .take(consumer.connection, &mut consumer.effects);
+    let mut transfers = SequenceSet::new();
+    let mut delivered = 0;
+    for effect in consumer.effects.drain(..) {
+        if let Effect::Deliver(delivery) = effect {
+            transfers.insert(delivery.id);
             delivered += 1;
         }
-        consumer.effects = effects;
-        let (at, connection) = (consumer.at(), consumer.connection);
-        consumer.push(Request::Accept {
-            transfers: transfers.clone(),
-        });
-        consumer.commands.push(Command::Completed {
-            at,
-            commands: transfers,
-        });
-        let (messages, bytes) = (BATCH, u64::from(BATCH) * 128);
-        consumer.commands.push(Command::Headroom {
-            connection,
-            messages,
-            bytes,
-        });
-        consumer.flush();
     }
-    let spent = begin.elapsed();
-    assert_eq!(
-        delivered,
-        count / BATCH * BATCH,
-        "every message was delivered"
-    );
-    println!(
-        "{delivered} messages, {:.1} ns a message",
-        spent.as_nanos() as f64 / f64::from(delivered)
-    );
+    let (at, connection) = (consumer.at(), consumer.connection);
+    consumer.push(Request::Accept {
+        transfers: transfers.clone(),
+    });
+    consumer.commands.push(Command::Completed {
+        at,
+        commands: transfers,
+    });
+    let (messages, bytes) = (delivered, u64::from(delivered) * 128);
+    consumer.commands.push(Command::Headroom {
+        connection,
+        messages,
+        bytes,
+    });
+    consumer.flush();
+    delivered
 }

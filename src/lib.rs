@@ -8,6 +8,7 @@ pub mod adapter;
 pub mod broker;
 pub mod client;
 pub mod cluster;
+pub mod load;
 pub mod protocol;
 pub mod security;
 pub mod server;

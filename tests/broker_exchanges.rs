@@ -511,3 +511,40 @@ fn headers_exchange_reads_application_headers() {
     session.publish_message("amq.match", broker::message("", "2"));
     assert_eq!(bodies(&session, "q"), ["0"]);
 }
+
+#[test]
+fn binding_of_session_scope_that_was_unbound_does_not_end_its_successor() {
+    let broker = Broker::new();
+    let (session, other) = (broker.session("a"), broker.session("b"));
+    session.declare("q");
+    session.bind("amq.direct", "q", "k", &scoped());
+    session.unbind("amq.direct", "q", "k");
+    other.bind("amq.direct", "q", "k", &[]);
+    session.detach();
+    other.publish_message("amq.direct", broker::message("k", "0"));
+    assert_eq!(other.count("q"), 1);
+}
+
+#[test]
+fn bindings_of_session_scope_that_are_unbound_take_no_room() {
+    let session = Broker::new().without_comparing().session("a");
+    let broker = session.connection.broker.clone();
+    let size = || broker.core(|core| core.freeze().encode().state.len());
+    session.declare("q");
+    let cycle = |n: usize| {
+        let key = n.to_string();
+        session.bind("amq.direct", "q", &key, &scoped());
+        session.unbind("amq.direct", "q", &key);
+        session.declare("temporary");
+        session.bind("amq.direct", "temporary", "k", &scoped());
+        session.delete("temporary");
+    };
+    let count = u32::try_from(ferrymq::broker::limits::SCOPED_BINDINGS_PER_SESSION_MAX);
+    let most = ferrymq::broker::limits::SCOPED_BINDINGS_PER_SESSION_MAX;
+    let before = size();
+    for n in 0..most + 2 {
+        cycle(n);
+    }
+    session.assert_untroubled();
+    assert!(size() < before + 100 * most);
+}

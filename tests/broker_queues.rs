@@ -328,6 +328,9 @@ fn delete_fails_the_sessions_that_are_subscribed_with_no_command_at_fault() {
     one.subscribe("q", "d");
     one.subscribe("q", "e");
     two.browse("q", "b");
+    one.flow("d", 1);
+    one.flow("e", 1);
+    two.flow("b", 1);
     deleter.delete("q");
     for session in [&one, &two] {
         let told = session.told();
@@ -347,11 +350,38 @@ fn delete_fails_the_deleting_session_too_when_it_is_subscribed() {
     let session = broker.session("a");
     session.declare("q");
     session.subscribe("q", "d");
+    session.flow("d", 1);
     session.delete("q");
     let failure = session.failure();
     assert_eq!((failure.code.0, failure.of, failure.at), (408, (0, 0), 0));
     let next = session.connection.session("a");
     assert!(!next.has_queue("q"));
+}
+
+#[test]
+fn subscription_without_credit_hears_of_the_deletion_when_it_grants_some() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    session.declare("q");
+    session.subscribe("q", "d");
+    session.delete("q");
+    session.assert_untroubled();
+    session.flow("d", 1);
+    session.assert_failed(408, "Queue q has been deleted.");
+}
+
+#[test]
+fn subscription_that_is_stopped_outlives_its_queue_until_it_is_cancelled() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    session.declare("q");
+    session.subscribe("q", "d");
+    session.flow("d", 1);
+    session.stop("d");
+    session.delete("q");
+    session.declare("q");
+    session.cancel("d");
+    session.assert_untroubled();
 }
 
 #[test]
@@ -630,6 +660,7 @@ fn session_that_failed_is_told_nothing_more() {
     session.flow("e", u32::MAX);
     while broker.continue_once() {}
     session.subscribe("q", "d");
+    session.flow("d", 1);
     session.told();
     // The session cannot give all its messages back in this entry, so it is still there when the
     // command that ended it is done.

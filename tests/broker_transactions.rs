@@ -192,3 +192,49 @@ fn transactional_state_is_in_the_snapshot() {
     assert_eq!(other.count("q"), 0);
     assert_eq!(session.told().len(), 10);
 }
+
+#[test]
+fn accepted_message_that_is_released_in_the_same_transaction_goes_back_whatever_comes_of_it() {
+    let session = transactional();
+    let other = session.connection.broker.session("b");
+    other.publish_many("q", 0, 2);
+    session.subscribe("q", "d");
+    session.flow("d", 2);
+    session.told();
+    session.accept(range(0, 1));
+    session.release(ids([0]));
+    session.commit();
+    other.subscribe("q", "d");
+    other.flow("d", u32::MAX);
+    assert_eq!(other.received(), ["0"]);
+}
+
+#[test]
+fn time_to_live_of_what_a_transaction_publishes_begins_when_it_publishes() {
+    let session = transactional();
+    session.publish_for("q", "0", 100);
+    session.connection.broker.pass(60);
+    session.commit();
+    session.connection.broker.pass(60);
+    session.subscribe("q", "d");
+    session.flow("d", 1);
+    session.assert_untroubled();
+}
+
+#[test]
+fn open_transaction_counts_the_queues_it_publishes_to() {
+    let broker = Broker::new().without_comparing();
+    let session = broker.session("a");
+    for n in 0..2000 {
+        let queue = n.to_string();
+        session.declare(&queue);
+        session.bind("amq.fanout", &queue, "", &[]);
+    }
+    session.told();
+    session.select();
+    let most = ferrymq::broker::limits::TRANSACTION_BYTES_MAX / (2000 * 16);
+    for _ in 0..=most {
+        session.publish_message("amq.fanout", broker::message("", ""));
+    }
+    session.assert_failed(506, "transaction");
+}

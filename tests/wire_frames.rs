@@ -83,7 +83,7 @@ fn bytes_of<T: Struct>(item: &T) -> Vec<u8> {
 
 fn delivery() -> DeliveryProperties {
     DeliveryProperties {
-        delivery_mode: DeliveryMode::PERSISTENT,
+        delivery_mode: Some(DeliveryMode::PERSISTENT),
         routing_key: Some("key".into()),
         ..Default::default()
     }

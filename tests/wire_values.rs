@@ -3,9 +3,9 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ferrymq::wire::{
-    Array, Command, CommandId, Control, Cursor, DecodeError, ExecutionResult, Map, MessageAccept,
-    MessageTransfer, Problem, SequenceSet, SessionAttach, SessionCompleted, Struct32, Text, Value,
-    type_code,
+    AcceptMode, Array, Command, CommandId, Control, Cursor, DecodeError, ExecutionResult, Map,
+    MessageAccept, MessageTransfer, Problem, SequenceSet, SessionAttach, SessionCompleted,
+    Struct32, Text, Value, type_code,
 };
 
 fn decode(bytes: &[u8]) -> Result<Value, DecodeError> {
@@ -366,6 +366,7 @@ fn controls_and_commands_have_the_octets_of_the_protocol() {
     out.clear();
     let transfer = MessageTransfer {
         destination: "q".into(),
+        accept_mode: Some(AcceptMode::EXPLICIT),
         ..Default::default()
     };
     Command::from(transfer).encode(true, &mut out);
@@ -391,6 +392,6 @@ fn controls_and_commands_have_the_octets_of_the_protocol() {
     let packed = Struct32::of(&properties);
     assert_eq!(
         (packed.code, packed.bytes.as_slice()),
-        (0x0401, &b"\x18\x02\0\0\x01k"[..])
+        (0x0401, &b"\x00\x02\x01k"[..])
     );
 }

@@ -17,7 +17,7 @@ use super::options::Options;
 use super::queue::{Queue, Remains};
 use super::session::{Session, SessionName};
 use super::slab::Slab;
-use super::subscription::Subscription;
+use super::subscription::{Subscription, SubscriptionRef};
 use crate::wire::Text;
 
 /// What was last taken from a member.
@@ -73,6 +73,8 @@ pub(super) struct Scratch {
     pub is_working: bool,
     /// Queues matched by a route.
     pub matched: Vec<QueueId>,
+    /// Subscriptions whose queue has been deleted, and that are to be looked at.
+    pub orphans: Vec<SubscriptionRef>,
     /// Sessions that have something to tell at the end of the batch.
     pub telling: Vec<SessionId>,
     /// The session that was looked up last.
@@ -230,6 +232,7 @@ impl Core {
             self.counters.commands += 1;
             self.apply_command(member, command, out);
         }
+        self.fail_orphans(out);
         self.tell(out);
         Applied::Done
     }

@@ -278,10 +278,11 @@ impl Record for SequenceSet {
         let mut set = SequenceSet::new();
         for _ in 0..from.count("sequence set")? {
             let (first, last) = (CommandId::decode(from)?, CommandId::decode(from)?);
-            if !first.at_or_before(last) {
+            // Ranges in order and apart, as they are written: each is appended at no cost.
+            let is_next = set.last().is_none_or(|end| end.next().precedes(first));
+            if !is_next || !set.insert_range(first, last) {
                 return Err(from.error("sequence set"));
             }
-            set.insert_range(first, last);
         }
         Ok(set)
     }

@@ -42,6 +42,11 @@ pub struct ConnectionId(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(pub u32);
 
+impl QueueId {
+    /// Where the queue of a subscription was, when it has been deleted.
+    pub const NOWHERE: QueueId = QueueId(u32::MAX);
+}
+
 /// The slot of an exchange in the core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExchangeId(pub u32);

@@ -17,6 +17,9 @@ pub const SESSIONS_PER_CONNECTION_MAX: usize = 1024;
 /// Subscriptions of one session, for the same reason.
 pub const SUBSCRIPTIONS_PER_SESSION_MAX: usize = 10_000;
 
+/// Bindings that end with one session, for the same reason.
+pub const SCOPED_BINDINGS_PER_SESSION_MAX: usize = 10_000;
+
 /// Queues of one core: a client that declares without end meets an exception, not the end of memory.
 pub const QUEUES_MAX: usize = 1_000_000;
 
@@ -26,8 +29,8 @@ pub const EXCHANGES_MAX: usize = 100_000;
 /// Bindings of one exchange, for the same reason.
 pub const BINDINGS_PER_EXCHANGE_MAX: usize = 1_000_000;
 
-/// Octets of the publishes of one open transaction: they stand in no queue, so no queue's limit
-/// counts them.
+/// Octets of the publishes of one open transaction, and of what says which queues each goes to: they
+/// stand in no queue, so no queue's limit counts them.
 pub const TRANSACTION_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Operations of one open transaction, for the same reason.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
-use super::ids::ShardId;
+use super::ids::{ConnectionKey, ShardId};
 use crate::wire::header::HeaderParts;
 use crate::wire::{self, DeliveryMode, DeliveryProperties, Map, MessageProperties, Text};
 
@@ -225,6 +225,8 @@ impl Record for Arc<Message> {
 pub struct Stored {
     /// Which one.
     pub handle: BodyHandle,
+    /// The connection that published it: `no-local` queues keep it out, on whatever way it comes.
+    pub publisher: ConnectionKey,
     /// What it is.
     pub message: Arc<Message>,
 }
@@ -233,17 +235,23 @@ pub struct Stored {
 impl Record for Stored {
     fn encode(&self, to: &mut Encoder) {
         self.handle.encode(to);
+        self.publisher.encode(to);
         to.messages
             .entry(self.handle)
             .or_insert_with(|| self.message.clone());
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
         let handle = BodyHandle::decode(from)?;
+        let publisher = ConnectionKey::decode(from)?;
         let message = from
             .messages
             .get(&handle)
             .ok_or(from.error("message handle"))?
             .clone();
-        Ok(Stored { handle, message })
+        Ok(Stored {
+            handle,
+            publisher,
+            message,
+        })
     }
 }

@@ -7,7 +7,8 @@ use super::blocks::Blocks;
 use super::credit::Room;
 use super::encoding::record;
 use super::ids::{
-    ChannelKey, ConnectionId, ConnectionKey, ExchangeId, QueueId, QueueRef, SubscriptionId,
+    ChannelKey, ConnectionId, ConnectionKey, ExchangeId, GroupTime, QueueId, QueueRef,
+    SubscriptionId,
 };
 use super::limits;
 use super::message::Stored;
@@ -122,7 +123,7 @@ impl Incoming {
 pub struct Transaction {
     /// In order of publishing: message and the queues it was routed to.
     pub publishes: Vec<TransactionPublish>,
-    /// Octets of the publishes.
+    /// Octets that the publishes take.
     pub bytes: u64,
     /// Outgoing numbers of accepted deliveries.
     pub accepts: SequenceSet,
@@ -138,10 +139,16 @@ record!(Transaction {
 pub struct TransactionPublish {
     /// The message.
     pub stored: Stored,
+    /// When it runs out: its time to live began when it was sent.
+    pub expires: GroupTime,
     /// Where it was routed when it was sent.
     pub queues: Vec<QueueRef>,
 }
-record!(TransactionPublish { stored, queues });
+record!(TransactionPublish {
+    stored,
+    expires,
+    queues
+});
 
 /// A session.
 #[derive(Clone, Debug, Hash)]
@@ -172,7 +179,7 @@ pub struct Session {
     /// Queues it has for itself.
     pub owned: BTreeSet<QueueId>,
     /// Bindings that end with it: exchange, queue, key.
-    pub scoped_bindings: Vec<ScopedBinding>,
+    pub scoped_bindings: BTreeSet<ScopedBinding>,
     /// Queues that it was subscribed to, to be looked at for auto-delete when it has ended.
     pub left: BTreeSet<QueueId>,
     /// Whether it is ending: it takes no commands and its messages are being given back.
@@ -200,7 +207,7 @@ record!(Session {
 });
 
 /// A binding with `x-scope` = `session`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ScopedBinding {
     /// The exchange.
     pub exchange: ExchangeId,
@@ -235,7 +242,7 @@ impl Session {
             starved: Vec::new(),
             transaction: None,
             owned: BTreeSet::new(),
-            scoped_bindings: Vec::new(),
+            scoped_bindings: BTreeSet::new(),
             left: BTreeSet::new(),
             is_ending: false,
             detached_reply: false,
@@ -260,7 +267,10 @@ impl Session {
     /// The counts of outgoing commands, lowest and highest first, that `set` names and that can have
     /// a delivery. Ranges that a peer makes up cost nothing: they are cut to what is open.
     pub fn unsettled_ranges(&self, set: &SequenceSet) -> Vec<(u64, u64)> {
-        let (head, next) = (self.unsettled.head(), self.outgoing_next);
+        let next = self.outgoing_next;
+        // Ids mean something within half of all of them: a delivery that has stayed open for longer
+        // can no longer be named, and must not hide those that can.
+        let head = self.unsettled.head().max(next.saturating_sub(1 << 31));
         if self.unsettled.is_empty() || head >= next {
             return Vec::new();
         }

@@ -7,7 +7,7 @@ use super::effect::Tag;
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
 use super::ids::{QueueId, SessionId, SubscriptionId};
 use super::selector::Selector;
-use crate::wire::{Map, SequenceSet};
+use crate::wire::{Map, SequenceSet, Text};
 
 /// A subscription that may meanwhile have been cancelled: its slot and which of the slot's it was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -28,6 +28,8 @@ pub struct Subscription {
     pub session: SessionId,
     /// The queue.
     pub queue: QueueId,
+    /// The name of the queue, once it has been deleted.
+    pub deleted_queue: Option<Text>,
     /// What each transfer repeats: destination and modes.
     pub tag: Arc<Tag>,
     /// Whether deliveries take messages from the queue; a browser's do not.
@@ -83,6 +85,7 @@ record!(Subscription {
     reference,
     session,
     queue,
+    deleted_queue,
     tag,
     is_acquiring,
     is_explicit,

@@ -36,7 +36,8 @@ use crate::broker::{Batch, Command, Core, Effect, Options, Origin};
 pub struct Settings {
     /// Decides everything that is not in the calls.
     pub seed: u64,
-    /// Entries between two comparisons; more when the state is large.
+    /// Entries between two comparisons; more when the state is large, and `u64::MAX` for none but at
+    /// the end.
     pub compare_every: u64,
     /// What goes wrong.
     pub faults: Faults,
@@ -302,8 +303,8 @@ impl<M: Machine> State<M> {
         if member.resends_at().is_some_and(|at| at <= now) {
             self.resend(place, 0);
         }
-        let member = &mut self.members[place];
-        if member.believes.0 != place || !self.clock_ticks_at(place).is_some_and(|at| at <= now) {
+        let is_sequencer = self.members[place].believes.0 == place;
+        if !is_sequencer || self.clock_ticks_at(place).is_none_or(|at| at > now) {
             return;
         }
         let member = &mut self.members[place];

@@ -310,7 +310,7 @@ impl Session {
     pub fn publish_many(&self, queue: &str, first: u32, count: u32) {
         let numbers: Vec<u32> = (first..first + count).collect();
         for some in numbers.chunks(256) {
-            self.connection.broker.in_one_entry(|| {
+            self.connection.broker.together(|| {
                 for number in some {
                     self.publish(queue, &number.to_string());
                 }

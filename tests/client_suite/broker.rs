@@ -360,7 +360,7 @@ impl Serving {
                 reader.credit = reader.credit.saturating_sub(1);
                 let transfer = MessageTransfer {
                     destination: destination.clone(),
-                    accept_mode: reader.accept_mode,
+                    accept_mode: Some(reader.accept_mode),
                     ..MessageTransfer::default()
                 };
                 let content = Content {

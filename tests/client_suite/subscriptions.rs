@@ -210,7 +210,7 @@ async fn accept_mode_none_needs_no_settlement() {
     };
     let mut subscription = session.subscribe(subscribe, Flow::Window(1)).await.unwrap();
     let delivery = subscription.next().await.unwrap();
-    assert_eq!(delivery.transfer.accept_mode, AcceptMode::NONE);
+    assert_eq!(delivery.transfer.accept_mode, Some(AcceptMode::NONE));
     subscription.next().await.unwrap();
     subscription.cancel().await.unwrap();
     assert!(!seen.lock().released.contains(CommandId(0)));

@@ -72,6 +72,9 @@ pub enum Ending {
 pub struct Session {
     /// Tells it apart from all others there ever were.
     pub serial: u64,
+    /// Whether others may attach by its name with force: then the end that it asks for is not told
+    /// apart from the one that they bring.
+    pub is_shared: bool,
     /// Whether the broker has said that it is attached.
     pub is_attached: bool,
     /// Whether it has asked to be detached.
@@ -101,9 +104,10 @@ pub struct Session {
 
 impl Session {
     /// One that was just asked for.
-    pub fn new(serial: u64) -> Session {
+    pub fn new(serial: u64, is_shared: bool) -> Session {
         Session {
             serial,
+            is_shared,
             is_attached: false,
             is_detaching: false,
             next: CommandId(0),

@@ -31,14 +31,15 @@ impl<C: Cluster> World<C> {
         self.command((connection, channel), true, Request::Sync, Doing::Other);
         self.rest()?;
         let session = &self.connections[connection].sessions.get(&channel);
-        match session.is_some_and(|session| session.doings.is_empty()) {
-            true => Ok(self.close(connection)),
-            false => Err("the queues could not be made".to_owned()),
+        if !session.is_some_and(|session| session.doings.is_empty()) {
+            return Err("the queues could not be made".to_owned());
         }
+        self.close(connection);
+        Ok(())
     }
 
-    /// Somebody does something.
-    pub fn step(&mut self) -> Result<(), String> {
+    /// Somebody does something, and up to `pace` milliseconds pass.
+    pub fn step(&mut self, pace: u64) -> Result<(), String> {
         match self.dice.below(1000) {
             0..30 => self.someone_connects(),
             30..70 => self.someone_attaches(),
@@ -69,19 +70,19 @@ impl<C: Cluster> World<C> {
                 self.returns_headroom(connection);
             }
         }
-        let passed = u64::from(self.dice.chance(300));
+        let passed = self.dice.below(pace + 1);
         self.tick(passed);
-        Ok(())
+        self.together()
     }
 
     fn someone(&mut self) -> Option<At> {
-        let open = self.open_connections();
-        let connection = *self.dice.pick(&open)?;
-        let sessions = self.connections[connection].sessions.iter();
-        let usable = sessions.filter(|(_, session)| session.is_usable());
-        let channels: Vec<u16> = usable.map(|(channel, _)| *channel).collect();
-        let channel = *self.dice.pick(&channels)?;
-        Some((connection, channel))
+        let mut usable = Vec::new();
+        for connection in self.open_connections() {
+            let sessions = self.connections[connection].sessions.iter();
+            let here = sessions.filter(|(_, session)| session.is_usable());
+            usable.extend(here.map(|(channel, _)| (connection, *channel)));
+        }
+        self.dice.pick(&usable).copied()
     }
 
     fn session(&mut self, (connection, channel): At) -> &mut Session {
@@ -102,8 +103,14 @@ impl<C: Cluster> World<C> {
             return;
         };
         if self.connections[connection].sessions.len() < SESSIONS {
-            let name = format!("session {}", self.dice.below(40));
-            let force = self.dice.chance(200);
+            // Some names are wanted by several.
+            let (name, force) = match self.dice.chance(400) {
+                true => (
+                    format!("shared {}", self.dice.below(5)),
+                    self.dice.chance(500),
+                ),
+                false => (format!("own {}", self.serials), false),
+            };
             self.attach(connection, &name, force);
         }
     }

@@ -25,7 +25,7 @@ const HEADROOM_MESSAGES: u32 = 40;
 const HEADROOM_BYTES: u64 = 6000;
 
 /// Rounds without anything new after which everything is at rest, and rounds in which it must be.
-const QUIET_ROUNDS: u32 = 20;
+const QUIET_ROUNDS: u32 = 30;
 const ROUNDS_MAX: u32 = 20_000;
 
 /// A channel of a connection.
@@ -62,7 +62,7 @@ impl<C: Cluster> World<C> {
             now: Millis(1000),
             connections: Vec::new(),
             ledger: Ledger::default(),
-            trace: Trace::default(),
+            trace: Trace::new(),
             commands: 0,
             exceptions: 0,
             serials: 0,
@@ -107,11 +107,12 @@ impl<C: Cluster> World<C> {
         let channel = (0..).find(|channel| !open.sessions.contains_key(channel));
         let channel = channel.unwrap_or_default();
         self.serials += 1;
-        open.sessions.insert(channel, Session::new(self.serials));
+        let session = Session::new(self.serials, name.starts_with("shared"));
+        open.sessions.insert(channel, session);
         let at = open.at(channel);
-        let name = name.as_bytes().to_vec();
-        let line = format_args!("{connection}.{channel}: attaches {name:?} {force}");
+        let line = format_args!("{connection}.{channel}: attaches {name} {force}");
         self.trace.line(line);
+        let name = name.as_bytes().to_vec();
         self.push(connection, Command::Attach { at, name, force });
         channel
     }
@@ -231,6 +232,11 @@ impl<C: Cluster> World<C> {
         next.flatten().min()
     }
 
+    /// Whether the members are still together.
+    pub fn together(&self) -> Result<(), String> {
+        self.cluster.seat(0).failure().map_or(Ok(()), Err)
+    }
+
     /// Looks into a connection's outbox and checks what is there. Gives how much that was.
     pub fn look(&mut self, connection: usize) -> Result<usize, String> {
         let mut effects = Vec::new();
@@ -272,7 +278,9 @@ impl<C: Cluster> World<C> {
                 }
             }
             Effect::Detached { .. } if !session.is_attached => Ending::Failed(CommandId(0)),
-            Effect::Detached { .. } if session.is_detaching => Ending::Orderly,
+            Effect::Detached { .. } if session.is_detaching && !session.is_shared => {
+                Ending::Orderly
+            }
             Effect::Detached { .. } => Ending::Unknown,
             _ => return Ok(()),
         };
@@ -303,6 +311,7 @@ impl<C: Cluster> World<C> {
         let mut quiet = 0;
         for _ in 0..ROUNDS_MAX {
             let seen = self.look_at_all()?;
+            self.together()?;
             let next = self.tick(0);
             let open = self.connections.iter().filter(|c| c.is_open);
             let is_waiting = open.clone().any(|c| c.proposed > 0 || !c.batch.is_empty());
@@ -328,9 +337,14 @@ impl<C: Cluster> World<C> {
             self.flush(connection);
             let mut effects = Vec::new();
             let number = self.connections[connection].number;
-            self.seat(connection).take(number, &mut effects);
-            quiet = if effects.is_empty() { quiet + 1 } else { 0 };
+            let outstanding = self.seat(connection).take(number, &mut effects);
+            self.connections[connection].proposed = outstanding.proposed;
+            quiet = match effects.is_empty() && outstanding.proposed == 0 {
+                true => quiet + 1,
+                false => 0,
+            };
             for effect in effects {
+                self.trace.line(format_args!("left: {}", told(&effect)));
                 let Effect::Deliver(delivery) = effect else {
                     continue;
                 };

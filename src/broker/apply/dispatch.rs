@@ -259,10 +259,12 @@ impl Core {
         if subscription.is_starved || !subscription.credit.is_some() {
             return;
         }
+        let Some(queue) = self.queues.get_mut(subscription.queue.0) else {
+            self.scratch.orphans.push(subscription.reference);
+            return;
+        };
         let was_ready = std::mem::replace(&mut subscription.is_ready, true);
         let (reference, is_acquiring) = (subscription.reference, subscription.is_acquiring);
-        let queue = subscription.queue;
-        let queue = self.queue_mut(queue);
         let ring = match is_acquiring {
             true => &mut queue.ready,
             false => &mut queue.browsers,

@@ -182,6 +182,10 @@ impl Core {
     ) -> Result<(), Refusal> {
         let (queue_id, exchange_id) = self.bindable(id, &bind.queue, &bind.exchange)?;
         let arguments = bind.arguments.unwrap_or_default();
+        let is_scoped = arguments.get("x-scope").and_then(Value::as_str) == Some("session");
+        if is_scoped {
+            self.make_room_for_scoped(id)?;
+        }
         let exchange = self.exchange_mut(exchange_id);
         if exchange.kind.binding_count() >= limits::BINDINGS_PER_EXCHANGE_MAX {
             let text = "an exchange can have no more bindings";
@@ -206,13 +210,30 @@ impl Core {
             queue.bound_to.insert(exchange_id);
             queue.reference
         };
-        if arguments.get("x-scope").and_then(Value::as_str) == Some("session") {
+        if is_scoped {
             let binding = ScopedBinding {
                 exchange: exchange_id,
                 queue: reference,
                 key,
             };
-            self.session_mut(id).scoped_bindings.push(binding);
+            self.session_mut(id).scoped_bindings.insert(binding);
+        }
+        Ok(())
+    }
+
+    /// Sees to it that a session can have one more binding that ends with it. Those of queues that
+    /// are no more are forgotten when there are many.
+    fn make_room_for_scoped(&mut self, id: SessionId) -> Result<(), Refusal> {
+        if self.session(id).scoped_bindings.len() < limits::SCOPED_BINDINGS_PER_SESSION_MAX {
+            return Ok(());
+        }
+        let mut bindings = std::mem::take(&mut self.session_mut(id).scoped_bindings);
+        bindings.retain(|binding| self.live_queue(binding.queue).is_some());
+        let is_full = bindings.len() >= limits::SCOPED_BINDINGS_PER_SESSION_MAX;
+        self.session_mut(id).scoped_bindings = bindings;
+        if is_full {
+            let text = "a session can have no more bindings of its own scope";
+            return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
         Ok(())
     }
@@ -224,6 +245,12 @@ impl Core {
         unbind: &ExchangeUnbind,
     ) -> Result<(), Refusal> {
         let (queue, exchange) = self.bindable(id, &unbind.queue, &unbind.exchange)?;
+        let binding = ScopedBinding {
+            exchange,
+            queue: self.queue(queue).reference,
+            key: unbind.binding_key.clone(),
+        };
+        self.session_mut(id).scoped_bindings.remove(&binding);
         self.unbind_queue_key(exchange, queue, &unbind.binding_key);
         Ok(())
     }

@@ -1,16 +1,17 @@
 //! Subscriptions and what clients say of deliveries: the `message` class but for transfers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::refuse;
+use crate::broker::blocks::Blocks;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::credit::Credit;
 use crate::broker::effect::{Out, Tag};
 use crate::broker::ids::{QueueId, SessionId, SubscriptionId};
 use crate::broker::limits;
-use crate::broker::queue::Queue;
+use crate::broker::queue::{Queue, Remains};
 use crate::broker::ranges::without;
 use crate::broker::selector::Selector;
 use crate::broker::session::{Session, Unsettled};
@@ -20,6 +21,9 @@ use crate::wire::{
     AcceptMode, AcquireMode, CommandId, CreditUnit, ErrorCode, FlowMode, MessageAcquired,
     MessageSubscribe, SequenceSet, Struct32, Value,
 };
+
+/// Queues to which messages came back, and the first place of those in each.
+pub(super) type Returned = BTreeMap<QueueId, u64>;
 
 impl Core {
     /// `message.subscribe`.
@@ -53,6 +57,7 @@ impl Core {
             },
             session: id,
             queue: queue_id,
+            deleted_queue: None,
             tag: Arc::new(tag),
             is_acquiring,
             is_explicit: subscribe.accept_mode == AcceptMode::EXPLICIT,
@@ -318,11 +323,8 @@ impl Core {
         for (first, last) in self.session(id).unsettled_ranges(set) {
             let mut next = first;
             while let Some(session) = self.sessions.get(id.0) {
-                match session
-                    .unsettled
-                    .find(next, &mut u32::MAX.clone(), |_| true)
-                {
-                    Ok(Some(count)) if count <= last => {
+                match session.unsettled.next_at(next) {
+                    Some(count) if count <= last => {
                         next = count + 1;
                         each(self, count);
                     }
@@ -336,14 +338,21 @@ impl Core {
         session.unsettled.get_mut(count)
     }
 
-    /// Forgets a delivery of which nothing can come any more, and else marks it as not acquired.
+    /// Forgets a delivery of which nothing can come any more, and else marks it as not acquired. An
+    /// accept in the open transaction is forgotten with it.
     pub(super) fn settle(&mut self, id: SessionId, count: u64) -> Option<Unsettled> {
         let session = self.sessions.get_mut(id.0)?;
-        let unsettled = Self::unsettled_mut(session, count)?;
+        let unsettled = session.unsettled.get_mut(count)?;
         if !unsettled.is_acquired {
             return None;
         }
         unsettled.is_acquired = false;
+        if std::mem::take(&mut unsettled.is_in_transaction)
+            && let Some(transaction) = &mut session.transaction
+        {
+            let id = CommandId(count as u32);
+            transaction.accepts.remove_range(id, id);
+        }
         let settled = unsettled.clone();
         if settled.is_over() {
             session.unsettled.remove(count);
@@ -414,7 +423,8 @@ impl Core {
     }
 
     /// `message.release`: the messages go back to their places. The redelivered flag stays as it
-    /// is unless the client asks for it.
+    /// is unless the client asks for it. A message accepted in the open transaction goes back too:
+    /// Qpid's clients release before they roll back.
     pub(super) fn release(
         &mut self,
         id: SessionId,
@@ -422,54 +432,57 @@ impl Core {
         set_redelivered: bool,
         out: &mut Out,
     ) {
-        let mut queues = BTreeSet::new();
+        let mut back = Returned::new();
         self.for_each_unsettled(id, transfers, |core, count| {
-            let in_transaction = |u: &Unsettled| u.is_in_transaction;
-            if core
-                .session(id)
-                .unsettled
-                .get(count)
-                .is_some_and(in_transaction)
-            {
-                return;
-            }
-            if let Some(settled) = core.settle(id, count)
-                && core.put_back(&settled, set_redelivered)
-            {
-                queues.insert(settled.queue.id);
+            if let Some(settled) = core.settle(id, count) {
+                core.put_back(&settled, set_redelivered, &mut back);
             }
         });
-        for queue in queues {
-            self.dispatch(queue, out);
-        }
+        self.dispatch_returned(back, out);
         self.after_settling(id, out);
     }
 
-    /// Makes an acquired message available again, in its place.
-    pub(super) fn put_back(&mut self, settled: &Unsettled, set_redelivered: bool) -> bool {
+    /// Makes an acquired message available again, in its place, and notes where that is.
+    pub(super) fn put_back(
+        &mut self,
+        settled: &Unsettled,
+        set_redelivered: bool,
+        back: &mut Returned,
+    ) {
         let Some(queue) = self.live_queue(settled.queue) else {
-            return false;
+            return;
         };
-        if !queue.release(settled.position, set_redelivered) {
-            return false;
+        if queue.release(settled.position, set_redelivered) {
+            let first = back.entry(settled.queue.id).or_insert(settled.position);
+            *first = settled.position.min(*first);
         }
-        let selecting: Vec<_> = queue.selecting.iter().copied().collect();
-        for id in selecting {
-            if let Some(subscription) = self.subscriptions.get_mut(id.0) {
-                subscription.cursor = subscription.cursor.min(settled.position);
-            }
-        }
-        true
     }
 
-    /// `message.reject`: the messages go to the queue's alternate exchange, else to nowhere. Code
-    /// and text are ignored, as in qpidd.
+    /// Delivers messages that were put back. Subscriptions with a selector may have passed them and
+    /// look again from the first one on.
+    pub(super) fn dispatch_returned(&mut self, back: Returned, out: &mut Out) {
+        for (queue_id, first) in back {
+            let Some(queue) = self.queues.get(queue_id.0) else {
+                continue;
+            };
+            for id in &queue.selecting {
+                if let Some(subscription) = self.subscriptions.get_mut(id.0) {
+                    subscription.cursor = subscription.cursor.min(first);
+                }
+            }
+            self.dispatch(queue_id, out);
+        }
+    }
+
+    /// `message.reject`: the messages go to the queue's alternate exchange, else to nowhere, as work
+    /// allows. Code and text are ignored, as in qpidd.
     pub(super) fn reject(
         &mut self,
         id: SessionId,
         transfers: &SequenceSet,
         out: &mut Out,
     ) -> Result<(), Refusal> {
+        let mut rejected: BTreeMap<QueueId, Remains> = BTreeMap::new();
         self.for_each_unsettled(id, transfers, |core, count| {
             let Some(settled) = core.settle(id, count) else {
                 return;
@@ -485,10 +498,15 @@ impl Core {
                 Some(_) => queue.counters.reroutes += 1,
                 None => queue.counters.discards_subscriber += 1,
             }
-            if let Some(exchange) = alternate {
-                core.reroute(exchange, &entry.stored, entry.expires, out);
-            }
+            let entries = Blocks::default();
+            let remains = rejected.entry(settled.queue.id);
+            let remains = remains.or_insert(Remains { entries, alternate });
+            remains.entries.push(entry);
         });
+        for remains in rejected.into_values() {
+            self.reroute_later(remains);
+        }
+        self.run_work(out);
         self.after_settling(id, out);
         Ok(())
     }

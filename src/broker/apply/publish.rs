@@ -27,6 +27,7 @@ impl Core {
         let exchange = self.exchange_named(destination)?;
         let stored = Stored {
             handle: self.scratch.handle,
+            publisher: self.session(id).connection,
             message,
         };
         let mut matched = std::mem::take(&mut self.scratch.matched);
@@ -34,8 +35,7 @@ impl Core {
         let routed = if self.session(id).transaction.is_some() {
             self.publish_in_transaction(id, stored, &matched)
         } else {
-            let publisher = self.session(id).connection;
-            self.enqueue_all(&stored, &matched, publisher, out)
+            self.enqueue_all(&stored, &matched, out)
         };
         matched.clear();
         self.scratch.matched = matched;
@@ -57,21 +57,26 @@ impl Core {
         stored: Stored,
         matched: &[QueueId],
     ) -> Result<(), Refusal> {
-        let queues = matched
+        let expires = self.expiry(&stored.message);
+        let queues: Vec<QueueRef> = matched
             .iter()
             .map(|queue| self.queue(*queue).reference)
             .collect();
         let transaction = self.session_mut(id).transaction.get_or_insert_default();
-        transaction.bytes = transaction.bytes.saturating_add(stored.message.size());
+        let routes = queues.len() * size_of::<QueueRef>();
+        let bytes = stored.message.size() + routes as u64;
+        transaction.bytes = transaction.bytes.saturating_add(bytes);
         if transaction.bytes > limits::TRANSACTION_BYTES_MAX
             || transaction.publishes.len() >= limits::TRANSACTION_OPERATIONS_MAX
         {
             let text = "the open transaction publishes more than a broker can hold";
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
-        transaction
-            .publishes
-            .push(TransactionPublish { stored, queues });
+        transaction.publishes.push(TransactionPublish {
+            stored,
+            expires,
+            queues,
+        });
         Ok(())
     }
 
@@ -126,7 +131,6 @@ impl Core {
         &mut self,
         stored: &Stored,
         matched: &[QueueId],
-        publisher: ConnectionKey,
         out: &mut Out,
     ) -> Result<(), Refusal> {
         let mut result = Ok(());
@@ -134,7 +138,6 @@ impl Core {
         for queue in matched {
             // A delivery on the way may have ended a queue by auto-delete.
             if let Some(reference) = self.queues.get(queue.0).map(|queue| queue.reference)
-                && !self.is_local(reference, publisher)
                 && let Err(text) = self.enqueue(reference.id, stored.clone(), expires, out)
             {
                 let refusal = refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text);
@@ -145,8 +148,8 @@ impl Core {
     }
 
     /// Whether a queue keeps out what a connection publishes (`no-local`).
-    fn is_local(&self, queue: QueueRef, publisher: ConnectionKey) -> bool {
-        let queue = self.queue(queue.id);
+    fn is_local(&self, queue: QueueId, publisher: ConnectionKey) -> bool {
+        let queue = self.queue(queue);
         if !queue.is_no_local {
             return false;
         }
@@ -169,6 +172,9 @@ impl Core {
         expires: GroupTime,
         out: &mut Out,
     ) -> Result<(), String> {
+        if self.is_local(id, stored.publisher) {
+            return Ok(());
+        }
         let queue = self.queue_mut(id);
         if let Some(text) = queue.overflow(stored.message.size()) {
             queue.counters.discards_overflow += 1;
@@ -180,15 +186,11 @@ impl Core {
     }
 
     /// Enqueues what a committed transaction publishes. The limits were looked at for the whole.
-    pub(super) fn enqueue_committed(
-        &mut self,
-        publish: TransactionPublish,
-        publisher: ConnectionKey,
-        out: &mut Out,
-    ) {
-        let expires = self.expiry(&publish.stored.message);
+    pub(super) fn enqueue_committed(&mut self, publish: TransactionPublish, out: &mut Out) {
+        let expires = publish.expires;
         for reference in publish.queues {
-            if self.live_queue(reference).is_some() && !self.is_local(reference, publisher) {
+            let publisher = publish.stored.publisher;
+            if self.live_queue(reference).is_some() && !self.is_local(reference.id, publisher) {
                 let queue = self.queue_mut(reference.id);
                 queue.enqueue(publish.stored.clone(), expires);
                 self.dispatch(reference.id, out);
@@ -197,22 +199,24 @@ impl Core {
     }
 
     /// Routes a message that its queue could not keep to an alternate exchange. A queue there that
-    /// is full loses it: nobody is left to be told. Gives whether a queue took it.
+    /// is full loses it: nobody is left to be told. Each copy costs a step.
     pub(super) fn reroute(
         &mut self,
         exchange: ExchangeId,
         stored: &Stored,
         expires: GroupTime,
         out: &mut Out,
-    ) -> bool {
-        let mut matched = Vec::new();
+    ) {
+        let mut matched = std::mem::take(&mut self.scratch.matched);
         self.route(exchange, &stored.message, &mut matched);
-        let mut taken = false;
-        for queue in matched {
+        let copies = u32::try_from(matched.len()).unwrap_or(u32::MAX);
+        self.scratch.steps = self.scratch.steps.saturating_sub(copies);
+        for queue in matched.drain(..) {
             if self.queues.get(queue.0).is_some() {
-                taken |= self.enqueue(queue, stored.clone(), expires, out).is_ok();
+                // Err: the queue has counted it as an overflow.
+                let _ = self.enqueue(queue, stored.clone(), expires, out);
             }
         }
-        taken
+        self.scratch.matched = matched;
     }
 }

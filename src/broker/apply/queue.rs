@@ -123,8 +123,8 @@ impl Core {
         }
     }
 
-    /// Takes a queue out of the world: its bindings go, sessions subscribed to it fail, and all its
-    /// messages, acquired ones too, go to its alternate exchange.
+    /// Takes a queue out of the world: its bindings go, and all its messages, acquired ones too, go
+    /// to its alternate exchange. Sessions subscribed to it are looked at when the batch ends.
     pub(super) fn remove_queue(&mut self, id: QueueId, out: &mut Out) {
         let Some(queue) = self.queues.remove(id.0) else {
             return;
@@ -141,22 +141,37 @@ impl Core {
             alternate: queue.alternate,
         };
         self.work.push_back(Work::Reroute(Box::new(remains)));
-        let mut sessions = Vec::new();
-        for subscription in queue.subscriptions {
-            let Some(removed) = self.subscriptions.remove(subscription.0) else {
+        for id in queue.subscriptions {
+            let Some(orphan) = self.subscriptions.get_mut(id.0) else {
                 continue;
             };
-            if let Some(session) = self.sessions.get_mut(removed.session.0) {
-                session.subscriptions.remove(&removed.tag.destination);
-                session.starved.retain(|other| *other != subscription);
-                sessions.push(removed.session);
-            }
-        }
-        sessions.dedup();
-        for session in sessions {
-            self.fail_session(session, CommandId(0), queue_deleted(&queue.name), out);
+            orphan.queue = QueueId::NOWHERE;
+            (orphan.is_ready, orphan.is_starved) = (false, false);
+            orphan.deleted_queue = Some(queue.name.clone());
+            let (reference, session) = (orphan.reference, orphan.session);
+            self.session_mut(session)
+                .starved
+                .retain(|other| *other != id);
+            self.scratch.orphans.push(reference);
         }
         self.run_work(out);
+    }
+
+    /// Fails the sessions that still ask for messages of a queue that is no more. As in qpidd a
+    /// subscription without credit asks for nothing: its session learns of the deletion when it
+    /// grants some, and one that is cancelled first never does. Qpid's clients stop their
+    /// subscriptions, delete the queue and cancel then.
+    pub(in crate::broker) fn fail_orphans(&mut self, out: &mut Out) {
+        while let Some(reference) = self.scratch.orphans.pop() {
+            let found = self.subscriptions.get(reference.id.0);
+            if let Some(orphan) = found.filter(|found| found.reference == reference)
+                && orphan.credit.is_some()
+                && let Some(queue) = &orphan.deleted_queue
+            {
+                let (session, refusal) = (orphan.session, queue_deleted(queue));
+                self.fail_session(session, CommandId(0), refusal, out);
+            }
+        }
     }
 
     /// `queue.purge`: messages that nobody has acquired.

@@ -380,6 +380,7 @@ impl Core {
         let (channel, name) = (session.channel, session.name.clone());
         let connection_id = session.connection_id;
         let subscriptions = std::mem::take(&mut session.subscriptions);
+        session.starved.clear();
         if let Some(connection) = self.connections.get_mut(connection_id) {
             connection.channels.remove(&channel);
         }

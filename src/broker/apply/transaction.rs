@@ -41,9 +41,8 @@ impl Core {
                 }
             }
         }
-        let publisher = self.session(id).connection;
         for publish in transaction.publishes {
-            self.enqueue_committed(publish, publisher, out);
+            self.enqueue_committed(publish, out);
         }
         self.wake_starved(id, out);
         Ok(())

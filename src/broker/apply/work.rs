@@ -1,5 +1,6 @@
 //! Work that is too much for one entry goes on in the next.
 
+use super::message::Returned;
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::Out;
 use crate::broker::ids::{QueueRef, SessionId};
@@ -47,7 +48,7 @@ impl Core {
 
     /// Gives the messages of an ended session back, flagged.
     fn give_back(&mut self, id: SessionId, out: &mut Out) -> Option<Work> {
-        let mut queues = std::collections::BTreeSet::new();
+        let mut back = Returned::new();
         let mut is_done = false;
         while self.scratch.steps > 0 {
             self.scratch.steps -= 1;
@@ -55,19 +56,24 @@ impl Core {
                 is_done = true;
                 break;
             };
-            if unsettled.is_acquired && self.put_back(&unsettled, true) {
-                queues.insert(unsettled.queue.id);
+            if unsettled.is_acquired {
+                self.put_back(&unsettled, true, &mut back);
             }
         }
         if is_done {
             self.finish_session(id, out);
         }
-        for queue in queues {
-            if self.queues.get(queue.0).is_some() {
-                self.dispatch(queue, out);
-            }
-        }
+        self.dispatch_returned(back, out);
         (!is_done).then_some(Work::EndSession(id))
+    }
+
+    /// Lets messages that have left their queue go to its alternate exchange, which stays in use
+    /// until they have.
+    pub(super) fn reroute_later(&mut self, remains: Remains) {
+        if let Some(exchange) = remains.alternate {
+            self.exchange_mut(exchange).alternate_users += 1;
+        }
+        self.work.push_back(Work::Reroute(Box::new(remains)));
     }
 
     fn reroute_remains(&mut self, mut remains: Box<Remains>, out: &mut Out) -> Option<Work> {

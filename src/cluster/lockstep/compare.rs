@@ -28,7 +28,7 @@ impl Comparison {
     pub fn new(every: u64, index: u64, members: usize) -> Comparison {
         Comparison {
             every: every.max(1),
-            next: index + every.max(1),
+            next: index.saturating_add(every.max(1)),
             members,
             rounds: 0,
             open: BTreeMap::new(),
@@ -43,7 +43,7 @@ impl Comparison {
             return false;
         }
         let pace = self.state_bytes / limits::COMPARED_BYTES_PER_ENTRY;
-        self.next = index + self.every.max(pace);
+        self.next = index.saturating_add(self.every.max(pace));
         self.rounds += 1;
         self.open
             .insert(index, (self.rounds, vec![None; self.members]));

@@ -1,46 +1,23 @@
-//! Runs cores and sessions without sockets: many clients at random from a seed on a group, and
-//! checks of what they are told. The same seed on the same group gives the same trace.
-//!
-//! What is checked, from the effects alone: no message is lost; none is delivered twice unless
-//! flagged; those of one publisher come in order; every command is completed or failed by an
-//! exception; credit and headroom are never exceeded; nothing is told outside a session.
-
-pub mod cluster;
-mod connection;
-mod ledger;
-pub mod seed;
-mod session;
-mod subscription;
-mod topology;
-mod trace;
-mod workload;
-mod world;
+//! A run: queues are made, clients do what they do, everything comes to rest, what is left is
+//! fetched, and all of it is judged.
 
 use ferrymq::broker::Request;
 use ferrymq::wire::{self, AcceptMode, AcquireMode, CreditUnit};
 
-use self::cluster::Cluster;
-use self::session::Doing;
-use self::topology::QUEUES;
-use self::world::World;
+use super::cluster::Cluster;
+use super::session::Doing;
+use super::topology::QUEUES;
+use super::world::World;
 
 /// What a run came to.
 #[derive(Debug)]
 pub struct Report {
     /// Commands that clients sent.
     pub commands: u64,
-    /// Exceptions that they met.
-    pub exceptions: u64,
-    /// Messages in queues.
-    pub messages: usize,
     /// Deliveries that took a message.
     pub deliveries: usize,
     /// Digest of all that happened.
     pub trace: u64,
-    /// What the group says.
-    pub group: String,
-    /// What went wrong on the way.
-    pub faults: String,
 }
 
 /// A run that found something wrong.
@@ -52,28 +29,42 @@ pub struct Failure {
     pub trace: u64,
 }
 
-/// Runs `steps` steps of a workload from `seed` on a group, and prints what it came to.
-pub fn run(cluster: impl Cluster, seed: u64, steps: u64) -> Result<Report, Failure> {
-    let mut world = World::new(cluster, seed);
-    let result = whole(&mut world, steps);
+/// How long a run is and how much time passes.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Decides what clients do.
+    pub seed: u64,
+    /// How often somebody does something.
+    pub steps: u64,
+    /// Milliseconds at most from one to the next: on a slow network everything takes longer.
+    pub pace: u64,
+}
+
+/// Runs a workload on a group, and prints what it came to.
+pub fn run(cluster: impl Cluster, plan: Plan) -> Result<Report, Failure> {
+    let mut world = World::new(cluster, plan.seed);
+    let result = whole(&mut world, plan);
+    let seed = plan.seed;
     let trace = world.trace.digest();
     match result {
         Ok(group) => {
             let report = Report {
                 commands: world.commands,
-                exceptions: world.exceptions,
-                messages: world.ledger.len(),
                 deliveries: world.ledger.deliveries(),
                 trace,
-                group,
-                faults: world.cluster().faults(),
             };
-            println!("seed {seed}: {report:?}");
+            println!(
+                "seed {seed}: {report:?}, {} messages, {} exceptions; {}; {group}",
+                world.ledger.len(),
+                world.exceptions,
+                world.cluster().faults(),
+            );
             Ok(report)
         }
         Err(text) => {
+            let group = world.finish().err().unwrap_or_default();
             let text = format!(
-                "{text}\nFERRYMQ_SEED={seed}, {} commands\n{}",
+                "{text}\n{group}\nFERRYMQ_SEED={seed}, {} commands\n{}",
                 world.commands,
                 world.trace.tail()
             );
@@ -82,10 +73,10 @@ pub fn run(cluster: impl Cluster, seed: u64, steps: u64) -> Result<Report, Failu
     }
 }
 
-fn whole<C: Cluster>(world: &mut World<C>, steps: u64) -> Result<String, String> {
+fn whole<C: Cluster>(world: &mut World<C>, plan: Plan) -> Result<String, String> {
     world.prepare()?;
-    for _ in 0..steps {
-        world.step()?;
+    for _ in 0..plan.steps {
+        world.step(plan.pace)?;
     }
     all_is_done(world)?;
     for connection in world.open_connections() {

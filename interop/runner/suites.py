@@ -1,0 +1,166 @@
+"""The stock Python clients and suites: installed, listed and run."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+from . import plan
+
+PYTHON_VERSION = "2.7.18"
+CLIENT_VERSION = "1.36.0.post1"
+PACKAGES = ["qpid-python==" + CLIENT_VERSION, "qpid-tools==" + CLIENT_VERSION]
+HOME = os.path.join(plan.CACHE, "python-" + CLIENT_VERSION)
+
+PROCESS_SECONDS_MAX = 900
+
+# What the client's own race leaves in the output: its thread that waits for sockets has died, and
+# every later case of the process fails with it, whatever the broker does.
+CLIENT_RACE = "SelectorStopped"
+
+CASE_LINE = re.compile(r"^((?:qpid|cases)[\w.]+) \.+(?: (pass|fail|skip))?\s*$")
+CASE_START = re.compile(r"^((?:qpid|cases)[\w.]+) \.{2,}")
+BARE_STATUS = re.compile(r"^\s?(pass|fail|skip)\s*$")
+
+
+class SuiteError(Exception):
+    """The suites could not be installed or listed."""
+
+
+def python():
+    """The command that runs Python 2.7."""
+    return os.environ.get("PYTHON2", "python2.7")
+
+
+def environment():
+    """For every Python 2.7 process."""
+    found = dict(os.environ)
+    found["PYENV_VERSION"] = PYTHON_VERSION
+    found["PYTHONPATH"] = os.pathsep.join([HOME, plan.INTEROP])
+    found["PYTHONDONTWRITEBYTECODE"] = "1"
+    found["PYTHONUNBUFFERED"] = "1"
+    found["COLUMNS"] = "400"
+    return found
+
+
+def install():
+    """Installs the clients and suites into the cache, if they are not there whole."""
+    if os.path.exists(os.path.join(HOME, "complete")):
+        return
+    shutil.rmtree(HOME, ignore_errors=True)
+    os.makedirs(HOME)
+    print("installing " + " ".join(PACKAGES), flush=True)
+    try:
+        _python(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
+                 "--target", HOME] + PACKAGES)
+    except OSError:
+        raise SuiteError("the suites need Python 2.7: as python2.7 in the path (pyenv's is taken "
+                         "in version %s), or named by PYTHON2" % PYTHON_VERSION)
+    # The client keeps its specification pickled beside the code and writes it when first imported;
+    # several processes at once would write into one file.
+    _python(["-c", "import qpid.ops"])
+    with open(os.path.join(HOME, "complete"), "w"):
+        pass
+
+
+def _python(arguments):
+    done = subprocess.run([python()] + arguments, env=environment(), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, universal_newlines=True)
+    if done.returncode != 0:
+        raise SuiteError("%s failed:\n%s" % (" ".join(arguments[:3]), done.stdout))
+    return done.stdout
+
+
+def list_cases(modules):
+    """Names of the modules' cases, by module, in the order in which they run."""
+    public = [module for module in modules if module.is_public]
+    output = ""
+    if public:
+        arguments = [os.path.join(HOME, "bin", "qpid-python-test"), "-l"]
+        for module in public:
+            arguments += ["-m", module.name]
+        output += _python(arguments + [module.name + ".*" for module in public])
+    for module in modules:
+        if not module.is_public:
+            output += _python(["-m", module.name, "--list"])
+    names = output.split("\n")
+    return {module: [name for name in names if name.startswith(module.name + ".")]
+            for module in modules}
+
+
+class Outcome:
+    """What came of one process. `statuses` maps each case to pass, fail or skip."""
+
+    def __init__(self, statuses, has_race, timed_out):
+        self.statuses = statuses
+        self.has_race = has_race
+        self.timed_out = timed_out
+
+
+def run_cases(module, cases, port, extra, log_path):
+    """Runs cases of one module in one process, against the broker on a port of the loopback
+    interface.
+
+    `extra` goes into the environment. A case that says nothing of itself has failed.
+    """
+    address = "127.0.0.1:%d" % port
+    if module.is_public:
+        command = [python(), os.path.join(HOME, "bin", "qpid-python-test"), "-b", address,
+                   "-m", module.name] + cases
+    else:
+        command = [python(), "-m", module.name] + cases
+    env = environment()
+    env.update(extra)
+    env["FERRYMQ_ADDRESS"] = address
+    timed_out = False
+    with open(log_path, "wb") as log:
+        process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=log,
+                                   stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            process.wait(PROCESS_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            _end_group(process)
+    with open(log_path, errors="replace") as log:
+        text = log.read()
+    statuses = dict.fromkeys(cases, "fail")
+    statuses.update(read_statuses(text))
+    return Outcome(statuses, CLIENT_RACE in text, timed_out)
+
+
+def _end_group(process):
+    """Ends a process and what it started, all in the group that it leads."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def read_statuses(text):
+    """Cases and their statuses from a runner's output.
+
+    A case is a line of its name, dots and a status; when it prints something, its name comes first
+    without a status, then what it prints, then its name again with one. Other threads may write
+    into the line, so that the status stands alone on the next.
+    """
+    statuses = {}
+    current = None
+    for line in text.split("\n"):
+        found = CASE_LINE.match(line)
+        if found and found.group(2):
+            statuses[found.group(1)] = found.group(2)
+            current = None
+            continue
+        started = CASE_START.match(line)
+        if started:
+            current = started.group(1)
+            statuses.setdefault(current, "fail")
+            continue
+        bare = BARE_STATUS.match(line)
+        if bare and current:
+            statuses[current] = bare.group(1)
+            current = None
+    return statuses

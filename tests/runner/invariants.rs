@@ -1,0 +1,58 @@
+//! What clients are promised holds at random, on one broker and on members in lockstep.
+
+use ferrymq::cluster::lockstep::Settings;
+use ferrymq::cluster::lockstep::faults::Faults;
+
+use super::run::{Plan, Report, run};
+use super::{cluster, seed};
+
+fn sound(group: impl cluster::Cluster, plan: Plan) -> Report {
+    let report = run(group, plan).unwrap_or_else(|failure| panic!("{}", failure.text));
+    assert!(
+        report.commands > plan.steps / 2,
+        "too little was done: {report:?}"
+    );
+    let few = report.deliveries < plan.steps as usize / 20;
+    assert!(!few, "too little came of it: {report:?}");
+    report
+}
+
+fn in_lockstep(plan: Plan, faults: Faults) -> Report {
+    let settings = Settings {
+        faults,
+        ..Settings::usual(plan.seed)
+    };
+    sound(cluster::lockstep(settings), plan)
+}
+
+#[test]
+fn promises_hold_on_one_broker() {
+    for seed in seed::seeds(1, 3) {
+        let (steps, pace) = (4000, 1);
+        sound(cluster::solo(), Plan { seed, steps, pace });
+    }
+}
+
+#[test]
+fn promises_hold_in_lockstep_with_the_usual_faults() {
+    for seed in seed::seeds(2, 2) {
+        let (steps, pace) = (3000, 1);
+        in_lockstep(Plan { seed, steps, pace }, Faults::USUAL);
+    }
+}
+
+#[test]
+fn promises_hold_in_lockstep_on_a_bad_network() {
+    for seed in seed::seeds(3, 1) {
+        let (steps, pace) = (3000, 6);
+        in_lockstep(Plan { seed, steps, pace }, Faults::HEAVY);
+    }
+}
+
+#[test]
+fn a_seed_replays_to_the_same_trace() {
+    let seed = seed::of_this_run(4);
+    let (steps, pace) = (1000, 1);
+    let once = || in_lockstep(Plan { seed, steps, pace }, Faults::USUAL);
+    assert_eq!(once().trace, once().trace);
+}
