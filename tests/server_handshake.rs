@@ -171,7 +171,11 @@ fn more_connections_than_may_be_are_told_so() {
         let mut next = Client::start(broker.address());
         next.event();
         next.protocol().start_ok("ANONYMOUS", None, "en_US");
-        matches!(next.event(), Event::Tuned(_))
+        next.event_of(|event| match event {
+            Event::OpenOk { .. } => Some(true),
+            Event::Closed { .. } => Some(false),
+            _ => None,
+        })
     });
 }
 

@@ -68,8 +68,10 @@ pub struct Driver {
     /// How much the next read asks for.
     read_bytes: usize,
     exchange: Exchange,
+    /// What the peer says of itself.
+    client_properties: Map,
     /// Who the peer is, once that is known.
-    admitted: Option<Admitted>,
+    user: Option<Text>,
     open: Option<Open>,
     sleep: Option<Pin<Box<Sleep>>>,
     /// When `sleep` wakes, in milliseconds. It may be early, never late.
@@ -82,14 +84,12 @@ pub struct Driver {
     is_dead: bool,
 }
 
-/// A peer that has been let in: it counts to the limit of connections for as long as this lives.
-struct Admitted {
+/// Counts to the limit of connections for as long as it lives.
+struct Counted {
     shared: Arc<Shared>,
-    user: Text,
-    client_properties: Map,
 }
 
-impl Drop for Admitted {
+impl Drop for Counted {
     fn drop(&mut self) {
         self.shared.registry.leave();
     }
@@ -97,6 +97,7 @@ impl Drop for Admitted {
 
 /// What a connection has once it is open.
 struct Open {
+    _counted: Counted,
     seat: Seat,
     adapter: Adapter,
     bell: Arc<Doorbell>,
@@ -150,7 +151,8 @@ pub async fn run(stream: TcpStream, peer: SocketAddr, group: Arc<dyn Group>, sha
         input: BytesMut::new(),
         read_bytes: limits::READ_BYTES_MIN,
         exchange: Exchange::new(shared.realm.clone()),
-        admitted: None,
+        client_properties: Map::new(),
+        user: None,
         open: None,
         sleep: None,
         sleeps_until: u64::MAX,
@@ -182,7 +184,6 @@ impl Driver {
             }
         }
         self.open = None;
-        self.admitted = None;
         if !self.is_dead {
             linger(&mut self.stream).await;
         }
@@ -287,12 +288,13 @@ impl Driver {
                 client_properties,
                 ..
             } => {
+                self.client_properties = client_properties;
                 let step = self.exchange.start(&mechanism, response.as_deref());
-                self.authenticate(step, client_properties);
+                self.authenticate(step);
             }
             Event::SecureOk { response } => {
                 let step = self.exchange.respond(&response);
-                self.authenticate(step, Map::new());
+                self.authenticate(step);
             }
             Event::TuneOk(tuned) => self.heartbeat = u64::from(tuned.heartbeat) * 1000,
             Event::Open { .. } => self.open(),
@@ -305,7 +307,7 @@ impl Driver {
         }
     }
 
-    fn authenticate(&mut self, step: Step, client_properties: Map) {
+    fn authenticate(&mut self, step: Step) {
         match step {
             Step::Challenge(challenge) => {
                 self.protocol.secure(challenge);
@@ -315,33 +317,31 @@ impl Driver {
                 self.protocol.close(CloseCode::CONNECTION_FORCED, FAILED);
             }
             Step::Authenticated(user) => {
-                if !self.shared.registry.admit(self.shared.connections_max) {
-                    let denied = "User connection denied by configured limit";
-                    self.protocol.close(CloseCode::CONNECTION_FORCED, denied);
-                    return;
-                }
-                self.admitted = Some(Admitted {
-                    shared: self.shared.clone(),
-                    user,
-                    client_properties,
-                });
+                self.user = Some(user);
                 self.protocol.authenticated();
             }
         }
     }
 
-    /// Takes a seat in the group and lets the peer in.
+    /// Takes a seat in the group and lets the peer in. Only now does it count to the limit of
+    /// connections: peers that stall before this keep nobody out.
     fn open(&mut self) {
-        let Some(admitted) = &mut self.admitted else {
+        let Some(user) = self.user.take() else {
             // 0-10 has no way here but through start-ok.
-            self.protocol
-                .close(CloseCode::CONNECTION_FORCED, "Not authenticated!");
-            return;
+            let text = "Not authenticated!";
+            return self.protocol.close(CloseCode::CONNECTION_FORCED, text);
+        };
+        if !self.shared.registry.admit(self.shared.connections_max) {
+            let denied = "User connection denied by configured limit";
+            return self.protocol.close(CloseCode::CONNECTION_FORCED, denied);
+        }
+        let counted = Counted {
+            shared: self.shared.clone(),
         };
         let record = ConnectionRecord {
             peer: self.peer.clone(),
-            user: admitted.user.clone(),
-            client_properties: std::mem::take(&mut admitted.client_properties),
+            user,
+            client_properties: std::mem::take(&mut self.client_properties),
             ..ConnectionRecord::default()
         };
         let bell = Doorbell::new(self.task.clone());
@@ -354,6 +354,7 @@ impl Driver {
         self.shared.registry.opened(tokio::task::id(), number);
         tracing::debug!(target: "Network", "{}: open as {:?}", self.peer, record.user);
         self.open = Some(Open {
+            _counted: counted,
             seat,
             adapter: Adapter::new(number, record),
             bell,
