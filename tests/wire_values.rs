@@ -392,6 +392,6 @@ fn controls_and_commands_have_the_octets_of_the_protocol() {
     let packed = Struct32::of(&properties);
     assert_eq!(
         (packed.code, packed.bytes.as_slice()),
-        (0x0401, &b"\x18\x02\0\0\x01k"[..])
+        (0x0401, &b"\x00\x02\x01k"[..])
     );
 }
