@@ -234,7 +234,7 @@ fn batches() -> Vec<Batch> {
             name: b"name".to_vec(),
             force: true,
         },
-        Command::Configure(Box::new(Options::default())),
+        Command::Configure(Box::default()),
         Command::Tick,
     ];
     let batch = |origin, commands| Batch {

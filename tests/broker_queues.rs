@@ -678,3 +678,48 @@ fn session_that_failed_is_told_nothing_more() {
     while broker.continue_once() {}
     assert_eq!(session.told(), []);
 }
+
+#[test]
+fn flush_after_the_queue_was_deleted_is_done_or_fails_with_the_deletion() {
+    let broker = Broker::new();
+    let (session, other) = (broker.session("a"), broker.session("b"));
+    session.declare("q");
+    session.subscribe("q", "d");
+    broker.in_one_entry(|| {
+        other.delete("q");
+        session.flush("d");
+    });
+    session.assert_untroubled();
+    broker.in_one_entry(|| {
+        session.flow("d", 1);
+        session.flush("d");
+    });
+    session.assert_failed(408, "Queue q has been deleted.");
+}
+
+#[test]
+fn flush_that_is_not_done_ends_with_its_queue() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    session.declare("q");
+    session.publish_many("q", 0, 2500);
+    session.subscribe("q", "d");
+    broker.hold_work();
+    let mut flush = 0;
+    broker.in_one_entry(|| {
+        session.flow("d", 2000);
+        flush = session.flush("d");
+        session.stop("d");
+    });
+    session.told();
+    broker.in_one_entry(|| {
+        session.delete("q");
+        session.send_with(ferrymq::broker::Request::Sync, true);
+    });
+    let told = session.told();
+    let Some(Told::Completed(commands, _)) = told.last() else {
+        panic!("{told:?}");
+    };
+    assert!(commands.contains(CommandId(flush)));
+    while broker.continue_once() {}
+}
