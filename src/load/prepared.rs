@@ -109,7 +109,7 @@ fn transfer(
 ) -> (Vec<u8>, usize) {
     let transfer = Command::MessageTransfer(MessageTransfer {
         destination: shape.exchange.clone(),
-        accept_mode: AcceptMode::NONE,
+        accept_mode: Some(AcceptMode::NONE),
         ..MessageTransfer::default()
     });
     let delivery_mode = match shape.persistent {
