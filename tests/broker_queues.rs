@@ -393,11 +393,11 @@ fn exclusive_queue_is_locked_for_other_sessions_of_the_same_connection() {
     owner.declare_with("q", exclusive);
     owner.assert_untroubled();
     let asks: [&dyn Fn(&broker::Session); 5] = [
-        &|other| drop(other.declare_with("q", exclusive)),
-        &|other| drop(other.subscribe("q", "d")),
-        &|other| drop(other.delete("q")),
-        &|other| drop(other.bind("amq.fanout", "q", "", &[])),
-        &|other| drop(other.unbind("amq.fanout", "q", "")),
+        &|other| _ = other.declare_with("q", exclusive),
+        &|other| _ = other.subscribe("q", "d"),
+        &|other| _ = other.delete("q"),
+        &|other| _ = other.bind("amq.fanout", "q", "", &[]),
+        &|other| _ = other.unbind("amq.fanout", "q", ""),
     ];
     for (n, ask) in asks.iter().enumerate() {
         let other = connection.session(&format!("other {n}"));
