@@ -627,3 +627,23 @@ fn answers_that_are_not_read_are_counted_and_deliveries_are_not() {
     pair.run();
     assert!(!pair.adapter.is_unread());
 }
+
+#[test]
+fn great_answers_are_written_one_by_one() {
+    let world = World::new();
+    let mut pair = world.connect();
+    pair.attach(0, "great");
+    let great = wire::Value::Vbin32(vec![7; 60_000]);
+    pair.send(Command::QueueDeclare(wire::QueueDeclare {
+        queue: "q".into(),
+        arguments: Some([("great", great)].into_iter().collect()),
+        ..Default::default()
+    }));
+    pair.run();
+    pair.largest_batch = (0, 0);
+    for _ in 0..10 {
+        pair.send(Command::QueueQuery(wire::QueueQuery { queue: "q".into() }));
+    }
+    pair.run();
+    assert_eq!(pair.largest_batch.0, 1);
+}

@@ -139,3 +139,44 @@ fn no_client_writes_lines_into_the_log() {
     let line = broker.log_line("protocol header");
     assert!(line.contains("AMQP\\"), "{line}");
 }
+
+#[test]
+fn the_trace_shows_commands_and_no_passwords() {
+    let mut broker = Broker::start(&["--trace"]);
+    let mut client = Client::start(broker.address());
+    client.event();
+    client
+        .protocol()
+        .start_ok("PLAIN", Some(b"\0guest\0secret".to_vec()), "en_US");
+    client.event_of(|event| matches!(event, Event::OpenOk { .. }).then_some(()));
+    client.attach(0, "traced");
+    client.declare(0, "q");
+    client.subscribe(0, "q", ferrymq::wire::AcceptMode::NONE);
+    client.publish(0, "q", b"body");
+    client.receive();
+    for text in ["RECV", "QueueDeclare", "SENT", "transfer to \"q\""] {
+        broker.log_line(text);
+    }
+    let log = broker.log().join("\n");
+    assert!(!log.contains("secret") && !log.contains("body\""), "{log}");
+}
+
+#[test]
+fn the_log_goes_to_a_file_when_asked() {
+    let path = std::env::temp_dir().join(format!("ferrymq-log-{}", std::process::id()));
+    let name = path.to_string_lossy().into_owned();
+    let mut broker = Broker::start(&["--log-to-file", &name]);
+    broker.signal("TERM");
+    broker.wait();
+    let log = std::fs::read_to_string(&path).expect("it was written");
+    std::fs::remove_file(&path).expect("it is there");
+    assert!(log.contains("[Network] notice Listening on"), "{log}");
+    assert!(log.contains("stopped"), "{log}");
+    let line = log.lines().next().unwrap_or_default();
+    let stamp = line.get(..19).unwrap_or_default();
+    let shape: String = stamp
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .collect();
+    assert_eq!(shape, "0000-00-00 00:00:00");
+}

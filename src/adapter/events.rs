@@ -9,7 +9,7 @@ use crate::wire::{self, CloseCode, Text};
 use super::message::Transfers;
 use super::outflow::Outflow;
 use super::request::{self, Outcome};
-use super::{limits, message, session};
+use super::{limits, session};
 
 /// One open connection's translation, both ways. `handle_event` fills a batch, which the caller
 /// proposes when [`is_full`](Adapter::is_full), when the protocol waits for an answer, and when no
@@ -143,7 +143,7 @@ impl Adapter {
     }
 
     fn command(&mut self, channel: u16, id: wire::CommandId, sync: bool, request: Request) {
-        self.batch_bytes += message::request_bytes(&request);
+        self.batch_bytes += request::batch_bytes(&request);
         self.batch.push(Command::Session {
             at: self.at(channel),
             id,

@@ -44,14 +44,6 @@ pub(super) fn transfer(
     request.into()
 }
 
-/// Octets that a request keeps alive, as far as a batch counts them: those of a message.
-pub(super) fn request_bytes(request: &Request) -> usize {
-    match request {
-        Request::Transfer { message, .. } => usize::try_from(message.size()).unwrap_or(usize::MAX),
-        _ => 0,
-    }
-}
-
 pub(super) fn accept(accept: MessageAccept) -> Request {
     let transfers = accept.transfers;
     match transfers.is_empty() {

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::{dtx, exchange, execution, file, message, queue, stream, tx};
+use crate::broker::limits::BATCH_BYTES_MAX;
 use crate::broker::{Refusal, Request};
 use crate::protocol::Body;
 use crate::wire::{Command, ErrorCode};
@@ -18,6 +19,17 @@ pub(super) enum Outcome {
 impl From<Request> for Outcome {
     fn from(request: Request) -> Outcome {
         Outcome::Request(request)
+    }
+}
+
+/// Octets that a request adds to its batch: those of a message, which are held until it is applied,
+/// or those of an answer that nobody can tell beforehand. A queue's arguments may be large, so its
+/// answer has a batch to itself: only then is it known what a client leaves unread.
+pub(super) fn batch_bytes(request: &Request) -> usize {
+    match request {
+        Request::Transfer { message, .. } => usize::try_from(message.size()).unwrap_or(usize::MAX),
+        Request::QueueQuery(_) | Request::ExchangeQuery(_) => BATCH_BYTES_MAX,
+        _ => 0,
     }
 }
 
