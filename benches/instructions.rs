@@ -13,7 +13,8 @@ use ferrymq::broker::effect::Effect;
 use ferrymq::broker::ids::{ChannelKey, ConnectionNumber, MemberId};
 use ferrymq::broker::message::Message;
 use ferrymq::broker::options::Options;
-use ferrymq::cluster::{Group, Millis, Solo};
+use ferrymq::cluster::solo::Solo;
+use ferrymq::cluster::{Group, Millis};
 use ferrymq::wire::{
     self, AcceptMode, CommandId, Control, CreditUnit, Cursor, DeliveryProperties, Map,
     MessageProperties, SequenceSet, Struct, Text, Value, header,
