@@ -16,10 +16,13 @@ struct Line {
 enum Command {
     /// Run a broker until it is told to stop (SIGTERM or SIGINT)
     Serve(ferrymq::server::Options),
+    /// Load a broker and measure it
+    Bench(ferrymq::load::Options),
 }
 
 fn main() -> ExitCode {
     match Line::parse().command {
         Command::Serve(options) => ferrymq::server::run(options),
+        Command::Bench(options) => ferrymq::load::run(options),
     }
 }

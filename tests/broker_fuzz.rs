@@ -327,7 +327,7 @@ fn whatever_clients_ask_two_members_stay_alike() {
             if round % 20 == 0 {
                 ["q", "r", "s", ""]
                     .iter()
-                    .for_each(|queue| drop(keeper.declare(queue)));
+                    .for_each(|queue| _ = keeper.declare(queue));
             }
             step(&mut seeded, &broker, &mut actors, &mut tally);
         }

@@ -393,11 +393,11 @@ fn exclusive_queue_is_locked_for_other_sessions_of_the_same_connection() {
     owner.declare_with("q", exclusive);
     owner.assert_untroubled();
     let asks: [&dyn Fn(&broker::Session); 5] = [
-        &|other| drop(other.declare_with("q", exclusive)),
-        &|other| drop(other.subscribe("q", "d")),
-        &|other| drop(other.delete("q")),
-        &|other| drop(other.bind("amq.fanout", "q", "", &[])),
-        &|other| drop(other.unbind("amq.fanout", "q", "")),
+        &|other| _ = other.declare_with("q", exclusive),
+        &|other| _ = other.subscribe("q", "d"),
+        &|other| _ = other.delete("q"),
+        &|other| _ = other.bind("amq.fanout", "q", "", &[]),
+        &|other| _ = other.unbind("amq.fanout", "q", ""),
     ];
     for (n, ask) in asks.iter().enumerate() {
         let other = connection.session(&format!("other {n}"));
@@ -677,4 +677,49 @@ fn session_that_failed_is_told_nothing_more() {
     assert_eq!(session.failure().code.0, 408);
     while broker.continue_once() {}
     assert_eq!(session.told(), []);
+}
+
+#[test]
+fn flush_after_the_queue_was_deleted_is_done_or_fails_with_the_deletion() {
+    let broker = Broker::new();
+    let (session, other) = (broker.session("a"), broker.session("b"));
+    session.declare("q");
+    session.subscribe("q", "d");
+    broker.in_one_entry(|| {
+        other.delete("q");
+        session.flush("d");
+    });
+    session.assert_untroubled();
+    broker.in_one_entry(|| {
+        session.flow("d", 1);
+        session.flush("d");
+    });
+    session.assert_failed(408, "Queue q has been deleted.");
+}
+
+#[test]
+fn flush_that_is_not_done_ends_with_its_queue() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    session.declare("q");
+    session.publish_many("q", 0, 2500);
+    session.subscribe("q", "d");
+    broker.hold_work();
+    let mut flush = 0;
+    broker.in_one_entry(|| {
+        session.flow("d", 2000);
+        flush = session.flush("d");
+        session.stop("d");
+    });
+    session.told();
+    broker.in_one_entry(|| {
+        session.delete("q");
+        session.send_with(ferrymq::broker::Request::Sync, true);
+    });
+    let told = session.told();
+    let Some(Told::Completed(commands, _)) = told.last() else {
+        panic!("{told:?}");
+    };
+    assert!(commands.contains(CommandId(flush)));
+    while broker.continue_once() {}
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room and what it may import.
-const ROOMS: [(&str, &[&str]); 11] = [
+const ROOMS: [(&str, &[&str]); 12] = [
     ("wire", &[]),
     ("store", &[]),
     ("protocol", &["wire"]),
@@ -17,6 +17,7 @@ const ROOMS: [(&str, &[&str]); 11] = [
     ("security", &["wire", "broker"]),
     ("client", &["protocol", "wire", "security"]),
     ("federation", &["broker", "client", "wire"]),
+    ("load", &["client", "protocol", "wire"]),
     (
         "server",
         &[

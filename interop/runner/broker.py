@@ -6,16 +6,16 @@ import signal
 import subprocess
 import threading
 
-from . import plan
+from . import plan, processes
 
 START_SECONDS_MAX = 30
 STOP_SECONDS_MAX = 30
 
 LOCKSTEP_LINE = re.compile(
     r"lockstep: (\d+) entries, (\d+) digest comparisons equal, drops=(\d+) doublings=(\d+) "
-    r"sequencer changes=(\d+) replacements=(\d+)")
-LOCKSTEP_FIELDS = ("entries", "digest comparisons", "drops", "doublings", "sequencer changes",
-                   "replacements")
+    r"reorderings=(\d+) sequencer changes=(\d+) replacements=(\d+)")
+LOCKSTEP_FIELDS = ("entries", "digest comparisons", "drops", "doublings", "reorderings",
+                   "sequencer changes", "replacements")
 
 
 class BrokerError(Exception):
@@ -48,15 +48,13 @@ class Broker:
         if group == "lockstep":
             command += ["--group", "lockstep", "--lockstep-seed", str(seed)]
         self.log = open(log_path, "wb")
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=self.log, start_new_session=True)
+        self.process = processes.start(command, stdout=subprocess.PIPE, stderr=self.log)
         self.ports = []
         self.ready = threading.Event()
         threading.Thread(target=self._read_output, args=(count,), daemon=True).start()
         self.ready.wait(START_SECONDS_MAX)
         if len(self.ports) < count:
-            self.process.kill()
-            self.process.wait()
+            processes.end(self.process)
             raise BrokerError("the broker printed no port; its log is %s" % log_path)
 
     def _read_output(self, count):
@@ -85,17 +83,16 @@ class Broker:
         or ended as if something were wrong.
         """
         early = self.process.poll()
-        if early is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
+        try:
+            if early is None:
+                self.process.send_signal(signal.SIGTERM)
                 self.process.wait(STOP_SECONDS_MAX)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-                raise BrokerError("the broker did not end within %d s of SIGTERM; log %s"
-                                  % (STOP_SECONDS_MAX, self.log_path))
-            finally:
-                self.log.close()
+        except subprocess.TimeoutExpired:
+            raise BrokerError("the broker did not end within %d s of SIGTERM; log %s"
+                              % (STOP_SECONDS_MAX, self.log_path))
+        finally:
+            processes.end(self.process)
+            self.log.close()
         with open(self.log_path, errors="replace") as log:
             text = log.read()
         if "panicked" in text:

@@ -3,10 +3,9 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 
-from . import plan
+from . import plan, processes
 
 PYTHON_VERSION = "2.7.18"
 CLIENT_VERSION = "1.36.0.post1"
@@ -115,28 +114,18 @@ def run_cases(module, cases, port, extra, log_path):
     env["FERRYMQ_ADDRESS"] = address
     timed_out = False
     with open(log_path, "wb") as log:
-        process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=log,
-                                   stderr=subprocess.STDOUT, start_new_session=True)
+        process = processes.start(command, env=env, stdout=log, stderr=subprocess.STDOUT)
         try:
             process.wait(PROCESS_SECONDS_MAX)
         except subprocess.TimeoutExpired:
             timed_out = True
         finally:
-            _end_group(process)
+            processes.end(process)
     with open(log_path, errors="replace") as log:
         text = log.read()
     statuses = dict.fromkeys(cases, "fail")
     statuses.update(read_statuses(text))
     return Outcome(statuses, CLIENT_RACE in text, timed_out)
-
-
-def _end_group(process):
-    """Ends a process and what it started, all in the group that it leads."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
 
 
 def read_statuses(text):

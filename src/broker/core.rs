@@ -217,7 +217,6 @@ impl Core {
         let answer = self.take_origin(batch.origin, out);
         if answer != Applied::Done {
             batch.commands.clear();
-            return answer;
         }
         let member = match batch.origin {
             Origin::Member { id, .. } => id,
@@ -234,7 +233,7 @@ impl Core {
         }
         self.fail_orphans(out);
         self.tell(out);
-        Applied::Done
+        answer
     }
 
     fn take_origin(&mut self, origin: Origin, out: &mut Out) -> Applied {

@@ -100,6 +100,7 @@ pub fn seats_of<M: Machine>(machines: Vec<M>, settings: Settings, now: Millis) -
         network,
         tally: Tally::default(),
         failure: None,
+        is_finished: false,
     }));
     let seat = |place| Seat {
         state: state.clone(),
@@ -124,6 +125,7 @@ struct State<M> {
     comparison: Comparison,
     tally: Tally,
     failure: Option<String>,
+    is_finished: bool,
 }
 
 impl<M: Machine> State<M> {
@@ -559,11 +561,13 @@ impl<M: Machine> Group for Seat<M> {
         let mut woken = Woken::default();
         let mut state = self.state.lock();
         state.advance(now);
-        state.drain(&mut woken);
-        let result = match &state.failure {
-            Some(failure) => Err(failure.clone()),
-            None => Ok(Some(state.tally.line(state.seed))),
-        };
+        let is_first = !std::mem::replace(&mut state.is_finished, true);
+        if is_first {
+            state.drain(&mut woken);
+        }
+        // One line is enough for all seats.
+        let line = is_first.then(|| state.tally.line(state.seed));
+        let result = state.failure.clone().map_or(Ok(line), Err);
         drop(state);
         woken.wake();
         result

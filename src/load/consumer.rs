@@ -35,7 +35,7 @@ struct Consumer {
 pub(super) async fn consume(shared: Arc<Shared>, index: usize) -> Result<(), Error> {
     let plan = &shared.plan;
     let name = format!("{}.consumer.{index}", plan.name);
-    let dialled = dial(&plan.url, &name, None).await?;
+    let dialled = dial(&shared, &name, None).await?;
     let mut lane = Lane::new(dialled, shared.clone());
     let accept_every = plan.accept_every;
     if plan.commits_accepts() {
@@ -77,7 +77,7 @@ pub(super) async fn consume(shared: Arc<Shared>, index: usize) -> Result<(), Err
 pub(super) async fn be_stuck(shared: Arc<Shared>, index: usize) -> Result<(), Error> {
     let plan = &shared.plan;
     let name = format!("{}.stuck.{index}", plan.name);
-    let dialled = dial(&plan.url, &name, Some(limits::STUCK_RECEIVE_BYTES)).await?;
+    let dialled = dial(&shared, &name, Some(limits::STUCK_RECEIVE_BYTES)).await?;
     let mut lane = Lane::new(dialled, shared.clone());
     let queues = &plan.consumers[index % plan.consumers.len()];
     subscribe(&mut lane, queues, true, 0);

@@ -13,6 +13,7 @@ use crate::wire::{CloseCode, Text};
 use super::error::Error;
 use super::limits::OPEN_TIMEOUT;
 use super::prepared::CHANNEL;
+use super::shared::Shared;
 
 /// A session that is attached, on a socket where nothing waits to be read.
 #[derive(Debug)]
@@ -26,10 +27,13 @@ pub(super) struct Dialled {
 /// # Errors
 /// Nobody answers, the broker refuses, or it takes too long.
 pub(super) async fn dial(
-    url: &Url,
+    shared: &Shared,
     session: &str,
     receive_bytes: Option<u32>,
 ) -> Result<Dialled, Error> {
+    let url = &shared.plan.url;
+    // It is never closed.
+    let _permit = shared.dials.acquire().await;
     let opening = async {
         let stream = connect(url, receive_bytes).await?;
         open(stream, url.user.as_ref(), session).await

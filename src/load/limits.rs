@@ -41,6 +41,10 @@ pub const PACED_PRODUCERS_MAX: usize = 64;
 /// behalf shall not hide what the broker does.
 pub const STUCK_RECEIVE_BYTES: u32 = 4096;
 
+/// Connections that are being opened at one moment: qpidd and its kin let ten wait to be accepted,
+/// and what the kernel drops it tries again only after a second.
+pub const DIALS_MAX: usize = 8;
+
 /// Time to open and attach one connection.
 pub const OPEN_TIMEOUT: Duration = Duration::from_secs(20);
 

@@ -179,12 +179,15 @@ impl Watch {
             self.tick("connect", self.shared.ready() as f64 / lanes as f64)?;
         }
         let mut before = self.sample()?;
+        if options.messages.is_some() {
+            self.shared.record();
+        }
         self.shared.enter(Phase::Running);
         if options.messages.is_none() {
             self.pass("warm up", options.warm_up)?;
             before = self.sample()?;
+            self.shared.record();
         }
-        self.shared.record();
         match options.messages {
             Some(messages) => self.deliver(messages)?,
             None => self.pass("measure", options.duration)?,
@@ -193,7 +196,7 @@ impl Watch {
         self.shared.flight.finish();
         self.shared.enter(Phase::Draining);
         self.drain()?;
-        if options.messages.is_some() {
+        if options.messages.is_some() && self.shared.plan.stuck > 0 {
             after = self.sample()?;
         }
         self.bar.finish_and_clear();
@@ -239,11 +242,10 @@ impl Watch {
             let flight = &self.shared.flight;
             let (published, delivered) = (flight.published(), flight.delivered());
             let drained = flight.is_drained();
-            let missing = published * self.shared.plan.copies
-                - delivered.min(published * self.shared.plan.copies);
+            let missing = (published * self.shared.plan.copies).saturating_sub(delivered);
             progress.check(
                 delivered,
-                &format!("{missing} of {published} messages do not arrive"),
+                &format!("{missing} deliveries of {published} messages are missing"),
             )?;
             self.tick("drain", 1.0)?;
             if drained && self.shared.flight.published() == published {

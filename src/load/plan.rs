@@ -68,7 +68,7 @@ impl Plan {
     pub(super) fn of(options: &RunOptions) -> Result<Plan, Error> {
         let scenario = options.scenario;
         let counts = Counts::of(options);
-        let name = unique_name("ferrymq-bench-");
+        let name = short_name();
         let queues: Vec<Text> = (0..counts.queues)
             .map(|n| Text::from(format!("{name}.{n}")))
             .collect();
@@ -171,6 +171,12 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// A name for the run: short, since it is in every message, as names of queues are in practice.
+fn short_name() -> String {
+    let long = unique_name("");
+    format!("bench-{}", &long[..8])
 }
 
 /// How many of each.

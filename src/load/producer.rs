@@ -48,7 +48,7 @@ struct Producer {
 /// Opens a lane, publishes when the run begins until it is over, and has everything completed.
 pub(super) async fn produce(shared: Arc<Shared>, index: usize) -> Result<(), Error> {
     let name = format!("{}.producer.{index}", shared.plan.name);
-    let dialled = dial(&shared.plan.url, &name, None).await?;
+    let dialled = dial(&shared, &name, None).await?;
     let shape = shared.plan.shape();
     let frame = dialled.max_frame_size;
     let keys = &shared.plan.producers[index];

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::error::Error;
 use super::flight::Flight;
-use super::limits::LATENCY_MAX;
+use super::limits::{DIALS_MAX, LATENCY_MAX};
 use super::plan::Plan;
 
 /// How far a run has come. Lanes wait for the next step.
@@ -40,6 +40,8 @@ pub(super) struct Shared {
     pub(super) plan: Plan,
     pub(super) flight: Flight,
     pub(super) traffic: Traffic,
+    /// Held while a connection is being opened.
+    pub(super) dials: Semaphore,
     phase: watch::Sender<Phase>,
     clock: Instant,
     /// Nanoseconds of the run's clock.
@@ -57,6 +59,7 @@ impl Shared {
             plan,
             flight,
             traffic: Traffic::default(),
+            dials: Semaphore::new(DIALS_MAX),
             phase: watch::Sender::new(Phase::Opening),
             clock: Instant::now(),
             started: AtomicU64::new(0),

@@ -266,7 +266,11 @@ impl Core {
             return Ok(());
         };
         let queue = found.queue;
-        if !self.queue(queue).is_dispatch_pending && !self.waits_for_headroom(found) {
+        let Some(is_pending) = self.queues.get(queue.0).map(|q| q.is_dispatch_pending) else {
+            // The queue has been deleted: a session that asked for its messages fails with that.
+            return Ok(());
+        };
+        if !is_pending && !self.waits_for_headroom(found) {
             self.credit_of(subscription).stop();
             return Ok(());
         }

@@ -1,17 +1,19 @@
 //! The `queue` class.
 
+use std::collections::BTreeSet;
+
 use super::refuse;
 use super::session::queue_deleted;
 use crate::broker::arguments;
 use crate::broker::command::Refusal;
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::Out;
-use crate::broker::ids::{QueueId, QueueRef, SessionId};
+use crate::broker::ids::{QueueId, QueueRef, SessionId, SubscriptionId};
 use crate::broker::limits;
 use crate::broker::queue::{Queue, Remains};
 use crate::wire::{
     CommandId, ErrorCode, QueueDeclare, QueueDelete, QueuePurge, QueueQuery, QueueQueryResult,
-    Struct32,
+    Struct32, Text,
 };
 
 impl Core {
@@ -141,20 +143,35 @@ impl Core {
             alternate: queue.alternate,
         };
         self.work.push_back(Work::Reroute(Box::new(remains)));
-        for id in queue.subscriptions {
+        self.orphan(queue.subscriptions, &queue.name);
+        self.run_work(out);
+    }
+
+    /// Subscriptions whose queue is no more: they wait for nothing, so flushes of them are done.
+    fn orphan(&mut self, subscriptions: BTreeSet<SubscriptionId>, queue: &Text) {
+        let mut sessions = BTreeSet::new();
+        for id in subscriptions {
             let Some(orphan) = self.subscriptions.get_mut(id.0) else {
                 continue;
             };
             orphan.queue = QueueId::NOWHERE;
             (orphan.is_ready, orphan.is_starved) = (false, false);
-            orphan.deleted_queue = Some(queue.name.clone());
+            orphan.deleted_queue = Some(queue.clone());
             let (reference, session) = (orphan.reference, orphan.session);
-            self.session_mut(session)
-                .starved
-                .retain(|other| *other != id);
+            let flushes = std::mem::take(&mut orphan.flushes);
             self.scratch.orphans.push(reference);
+            sessions.insert(session);
+            if !flushes.is_empty() {
+                self.complete_pending(session, &flushes);
+            }
         }
-        self.run_work(out);
+        let all = &self.subscriptions;
+        let is_starved = |id: &SubscriptionId| all.get(id.0).is_some_and(|found| found.is_starved);
+        for id in sessions {
+            if let Some(session) = self.sessions.get_mut(id.0) {
+                session.starved.retain(is_starved);
+            }
+        }
     }
 
     /// Fails the sessions that still ask for messages of a queue that is no more. As in qpidd a
