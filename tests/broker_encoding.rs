@@ -12,7 +12,7 @@ use ferrymq::broker::ids::{ChannelKey, ConnectionNumber, GroupTime, MemberId, Qu
 use ferrymq::broker::ranges::without;
 use ferrymq::broker::slab::Slab;
 use ferrymq::broker::snapshot::Snapshot;
-use ferrymq::broker::{Batch, Command, Options, Origin, Request};
+use ferrymq::broker::{Batch, Command, Origin, Request};
 use ferrymq::wire::{AcceptMode, CommandId, SequenceSet, Value};
 
 fn encoded<T: Record>(value: &T) -> Vec<u8> {

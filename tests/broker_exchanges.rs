@@ -539,7 +539,6 @@ fn bindings_of_session_scope_that_are_unbound_take_no_room() {
         session.bind("amq.direct", "temporary", "k", &scoped());
         session.delete("temporary");
     };
-    let count = u32::try_from(ferrymq::broker::limits::SCOPED_BINDINGS_PER_SESSION_MAX);
     let most = ferrymq::broker::limits::SCOPED_BINDINGS_PER_SESSION_MAX;
     let before = size();
     for n in 0..most + 2 {
