@@ -392,12 +392,12 @@ fn exclusive_queue_is_locked_for_other_sessions_of_the_same_connection() {
     owner.declare_with("q", exclusive);
     owner.declare_with("q", exclusive);
     owner.assert_untroubled();
-    let asks: [&dyn Fn(&broker::Session); 5] = [
-        &|other| drop(other.declare_with("q", exclusive)),
-        &|other| drop(other.subscribe("q", "d")),
-        &|other| drop(other.delete("q")),
-        &|other| drop(other.bind("amq.fanout", "q", "", &[])),
-        &|other| drop(other.unbind("amq.fanout", "q", "")),
+    let asks: [&dyn Fn(&broker::Session) -> u32; 5] = [
+        &|other| other.declare_with("q", exclusive),
+        &|other| other.subscribe("q", "d"),
+        &|other| other.delete("q"),
+        &|other| other.bind("amq.fanout", "q", "", &[]),
+        &|other| other.unbind("amq.fanout", "q", ""),
     ];
     for (n, ask) in asks.iter().enumerate() {
         let other = connection.session(&format!("other {n}"));
