@@ -18,7 +18,7 @@ use ferrymq::broker::{Command, Request, session};
 use ferrymq::wire::{AcceptMode, CommandId, FlowMode, SequenceSet, Value};
 
 /// How deep a deep queue is.
-const DEEP: u32 = 10_000;
+const DEEP: u32 = 5000;
 
 /// Entries that so many steps of work take at least.
 fn entries(steps: u32) -> u64 {

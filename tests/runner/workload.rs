@@ -128,7 +128,7 @@ impl<C: Cluster> World<C> {
             true => AcceptMode::EXPLICIT,
             false => AcceptMode::NONE,
         };
-        for _ in 0..=self.dice.below(12) {
+        for _ in 0..=self.dice.below(12 * self.depth) {
             self.publish(at, exchange, &key, accept_mode);
         }
     }
@@ -230,11 +230,11 @@ impl<C: Cluster> World<C> {
     fn grant(&mut self, at: At, destination: &str) {
         let messages = match self.dice.chance(150) {
             true => u32::MAX,
-            false => self.dice.below(20) as u32,
+            false => self.dice.below(20 * self.depth) as u32,
         };
         let bytes = match self.dice.chance(600) {
             true => u32::MAX,
-            false => self.dice.below(3000) as u32,
+            false => self.dice.below(3000 * self.depth) as u32,
         };
         for (unit, value) in [(CreditUnit::MESSAGE, messages), (CreditUnit::BYTE, bytes)] {
             let session = self.session(at);
@@ -260,9 +260,14 @@ impl<C: Cluster> World<C> {
         let Some(name) = self.a_subscription(at) else {
             return;
         };
-        let place = self.session(at).place;
+        let session = self.session(at);
+        let place = session.place;
+        let is_window = session
+            .subscriptions
+            .get(&name)
+            .is_some_and(|s| s.is_window);
         let destination = name.clone().into();
-        let halt = Doing::Halt(name.clone(), place);
+        let halt = Doing::Halt(name.clone(), place, is_window);
         let (request, doing) = match self.dice.below(5) {
             0 => (Request::Stop { destination }, halt),
             1 => (Request::FlushSubscription { destination }, halt),
@@ -270,7 +275,7 @@ impl<C: Cluster> World<C> {
             mode => {
                 let is_window = mode == 3;
                 if let Some(found) = self.session(at).subscriptions.get_mut(&name) {
-                    found.is_window |= is_window;
+                    found.is_window = is_window;
                 }
                 let flow_mode = match is_window {
                     true => FlowMode::WINDOW,
