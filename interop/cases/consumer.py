@@ -47,7 +47,7 @@ def hold(receiver):
     Only then is it known which messages the broker has given out."""
     while receiver.received < receiver.impending:
         time.sleep(0.05)
-    print "holding %d" % receiver.received.value
+    print "holding %s" % receiver.received
     sys.stdout.flush()
     while True:
         time.sleep(60)
