@@ -209,7 +209,6 @@ impl Core {
         } else if subscription.is_acquiring {
             queue.counters.acquires += 1;
             queue.dequeue(position);
-            queue.hint = queue.hint.max(position);
         } else {
             subscription.cursor = position + 1;
         }
