@@ -60,6 +60,18 @@ fn many_small_arrays_of_voids_stay_within_the_budget() {
 }
 
 #[test]
+fn a_frame_costs_at_most_sixteen_times_its_size() {
+    let count = 60_000u32;
+    let mut list = (4 + count).to_be_bytes().to_vec();
+    list.extend(count.to_be_bytes());
+    list.resize(list.len() + count as usize, 0xf0);
+    let mut cursor = Cursor::new(&list);
+    let before = cursor.budget();
+    assert!(before <= 16 * list.len() + ferrymq::wire::limits::BUDGET_FLOOR);
+    assert_eq!(cursor.list().unwrap_err().problem, Problem::OverBudget);
+}
+
+#[test]
 fn what_fits_the_budget_is_charged_to_it() {
     let mut map = vec![0, 0, 0, 1, 1, b'k', 0xaa];
     map.extend(array(0xf0, 1000, &[]));
