@@ -64,6 +64,8 @@ pub struct Subscription {
     pub is_cancelled: bool,
     /// Whether it is set to window mode, after all that its client has sent.
     pub is_window: bool,
+    /// Where its client last changed the mode.
+    pub mode_place: u64,
     messages: Unit,
     bytes: Unit,
     /// By publisher: the last message that had not been delivered before.
@@ -83,6 +85,7 @@ impl Subscription {
             is_leaving: false,
             is_cancelled: false,
             is_window: true,
+            mode_place: 0,
             messages: Unit::default(),
             bytes: Unit::default(),
             last: BTreeMap::new(),
@@ -123,8 +126,12 @@ impl Subscription {
         self.bytes.grant(grant(bytes));
     }
 
-    /// A stop or flush is done, that the client sent at `place` in a mode.
+    /// A stop or flush is done, that the client sent at `place` in a mode. A flush may have gone on
+    /// until after a change of the mode: then it cannot be told what it stopped.
     pub fn stopped(&mut self, place: u64, is_window: bool) {
+        if self.mode_place >= place {
+            return;
+        }
         self.messages.stopped(place, is_window);
         self.bytes.stopped(place, is_window);
     }

@@ -310,6 +310,7 @@ impl<C: Cluster> World<C> {
                 let is_window = mode == 3;
                 if let Some(found) = self.session(at).subscriptions.get_mut(&name) {
                     found.is_window = is_window;
+                    found.mode_place = place;
                 }
                 let flow_mode = match is_window {
                     true => FlowMode::WINDOW,

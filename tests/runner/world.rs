@@ -301,10 +301,11 @@ impl<C: Cluster> World<C> {
         open.map(|(place, _)| place).collect()
     }
 
-    /// Looks at all connections.
+    /// Looks at all connections, and lets all that they have received go on.
     pub fn look_at_all(&mut self) -> Result<usize, String> {
         let mut count = 0;
         for connection in self.open_connections() {
+            self.returns_headroom(connection);
             self.flush(connection);
             count += self.look(connection)?;
         }
