@@ -93,6 +93,9 @@ pub fn run(cluster: impl Cluster, plan: Plan) -> Result<Report, Failure> {
 
 fn whole<C: Cluster>(world: &mut World<C>, plan: Plan) -> Result<String, String> {
     world.prepare()?;
+    if plan.depth > 1 {
+        world.too_much()?;
+    }
     for _ in 0..plan.steps {
         world.step(plan.pace)?;
     }

@@ -1,5 +1,6 @@
 //! What clients do, at random from a seed.
 
+use ferrymq::broker::limits::WORK_PER_ENTRY_MAX;
 use ferrymq::broker::{Command, Request};
 use ferrymq::wire::{
     self, AcceptMode, AcquireMode, CommandId, CreditUnit, FlowMode, Map, SequenceSet, Value,
@@ -34,6 +35,22 @@ impl<C: Cluster> World<C> {
         if !session.is_some_and(|session| session.doings.is_empty()) {
             return Err("the queues could not be made".to_owned());
         }
+        self.close(connection);
+        Ok(())
+    }
+
+    /// Somebody sends much and takes much, and is gone: what is given back then is too much for one
+    /// entry.
+    pub fn too_much(&mut self) -> Result<(), String> {
+        let connection = self.connect(0);
+        let at = (connection, self.attach(connection, "too much", false));
+        self.rest()?;
+        for _ in 0..2 * WORK_PER_ENTRY_MAX {
+            self.publish(at, "", "plain", AcceptMode::NONE);
+        }
+        let name = self.subscribe(at, "plain", true, true, false);
+        self.flow(at, &name, u32::MAX, u32::MAX);
+        self.rest()?;
         self.close(connection);
         Ok(())
     }
@@ -184,13 +201,26 @@ impl<C: Cluster> World<C> {
         // Without accept a message may go down with a connection: only where none is promised.
         let is_explicit = queue != "loose" || self.dice.chance(300);
         let is_red = self.dice.chance(150);
+        let name = self.subscribe(at, &queue, is_acquiring, is_explicit, is_red);
+        self.grant(at, &name);
+    }
+
+    /// Subscribes to a queue and gives the subscription's name.
+    fn subscribe(
+        &mut self,
+        at: At,
+        queue: &str,
+        is_acquiring: bool,
+        is_explicit: bool,
+        is_red: bool,
+    ) -> String {
         let destination = format!("s{}", self.session(at).place);
         let arguments = is_red.then(|| {
             let pair = ("x-apache-selector", Value::Str16(RED.into()));
             Map::from_iter([pair])
         });
         let subscribe = wire::MessageSubscribe {
-            queue: queue.clone().into(),
+            queue: queue.into(),
             destination: destination.clone().into(),
             accept_mode: if is_explicit {
                 AcceptMode::EXPLICIT
@@ -205,12 +235,12 @@ impl<C: Cluster> World<C> {
             arguments,
             ..Default::default()
         };
-        let subscription = Subscription::new(&queue, is_acquiring, is_explicit, is_red);
+        let subscription = Subscription::new(queue, is_acquiring, is_explicit, is_red);
         let subscriptions = &mut self.session(at).subscriptions;
         subscriptions.insert(destination.clone(), subscription);
         let request = Request::Subscribe(Box::new(subscribe));
         self.command(at, false, request, Doing::Other);
-        self.grant(at, &destination);
+        destination
     }
 
     fn a_subscription(&mut self, at: At) -> Option<String> {
@@ -236,6 +266,10 @@ impl<C: Cluster> World<C> {
             true => u32::MAX,
             false => self.dice.below(3000 * self.depth) as u32,
         };
+        self.flow(at, destination, messages, bytes);
+    }
+
+    fn flow(&mut self, at: At, destination: &str, messages: u32, bytes: u32) {
         for (unit, value) in [(CreditUnit::MESSAGE, messages), (CreditUnit::BYTE, bytes)] {
             let session = self.session(at);
             let place = session.place;
