@@ -1,13 +1,13 @@
 //! The bounds of this room: how far bytes from a peer may grow in memory.
 
 /// Bytes of memory that one octet on the wire may turn into when a [`Cursor`](super::Cursor) is
-/// made without a budget of its own: what a frame can cost in all is 16 times its size. Texts, maps
-/// with keys of a few letters and lists of numbers stay far below.
+/// made without a budget of its own. A map entry of four octets or more keeps within it, as does all
+/// that clients send; long lists of values of one or two octets do not, and are refused: what is
+/// decoded may be kept, as a queue's arguments are.
 pub const BUDGET_PER_OCTET: usize = 16;
 
-/// Bytes that every budget starts with, so that small inputs are never refused for their size: some
-/// fifty entries of a map whose keys and values have one octet each.
-pub const BUDGET_FLOOR: usize = 4096;
+/// Bytes that every budget starts with, so that small inputs are never refused for their size.
+pub const BUDGET_FLOOR: usize = 1024;
 
 /// Bytes that the controls of a connection may take before its peer is authenticated:
 /// enough for the properties of every known client, far below the 1 MiB a stranger may cost.
