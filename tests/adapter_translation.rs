@@ -629,6 +629,36 @@ fn answers_that_are_not_read_are_counted_and_deliveries_are_not() {
 }
 
 #[test]
+fn sets_that_name_many_deliveries_share_no_batch() {
+    let world = World::new();
+    let mut pair = world.connect();
+    pair.attach(0, "greedy");
+    pair.largest_batch = (0, 0);
+    let all = || SequenceSet::from_range(CommandId(0), CommandId(i32::MAX as u32));
+    for _ in 0..10 {
+        pair.send(Command::MessageAccept(wire::MessageAccept {
+            transfers: all(),
+        }));
+        pair.send(Command::MessageRelease(wire::MessageRelease {
+            transfers: all(),
+            set_redelivered: false,
+        }));
+        pair.send(Command::MessageAcquire(wire::MessageAcquire {
+            transfers: all(),
+        }));
+        pair.client.send_control(
+            0,
+            &Control::SessionCompleted(wire::SessionCompleted {
+                commands: Some(all()),
+                timely_reply: false,
+            }),
+        );
+    }
+    pair.run();
+    assert_eq!(pair.largest_batch.0, 1);
+}
+
+#[test]
 fn great_answers_are_written_one_by_one() {
     let world = World::new();
     let mut pair = world.connect();

@@ -18,7 +18,7 @@ use ferrymq::broker::{Command, Request, session};
 use ferrymq::wire::{AcceptMode, CommandId, FlowMode, SequenceSet, Value};
 
 /// How deep a deep queue is.
-const DEEP: u32 = 10_000;
+const DEEP: u32 = 5000;
 
 /// Entries that so many steps of work take at least.
 fn entries(steps: u32) -> u64 {
@@ -75,6 +75,31 @@ fn deep_queue_is_searched_for_a_selector_in_several_entries() {
     session.flow("d", 1);
     assert_eq!(session.received(), ["wanted"]);
     assert!(broker.continued() - before >= entries(DEEP));
+}
+
+#[test]
+fn large_headers_are_searched_for_a_selector_in_several_entries() {
+    let session = Broker::new().session("a");
+    session.declare("q");
+    let large = Value::Vbin32(vec![
+        0;
+        64 * usize::try_from(WORK_PER_ENTRY_MAX).expect("small")
+    ]);
+    for _ in 0..10 {
+        let headers = [("large", large.clone())];
+        session.publish_message("", broker::message_with_headers("q", "unwanted", &headers));
+    }
+    let wanted = [("n", Value::I32(1))];
+    session.publish_message("", broker::message_with_headers("q", "wanted", &wanted));
+    let broker = session.connection.broker.clone();
+    session.subscribe_with("q", "d", |subscribe| {
+        let arguments = [("x-apache-selector", Value::Str16("n = 1".into()))];
+        subscribe.arguments = Some(arguments.into_iter().collect());
+    });
+    let before = broker.continued();
+    session.flow("d", 1);
+    assert_eq!(session.received(), ["wanted"]);
+    assert!(broker.continued() - before >= 10);
 }
 
 #[test]

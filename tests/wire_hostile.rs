@@ -3,7 +3,7 @@
 
 use ferrymq::wire::limits::{DEPTH_MAX, UNAUTHENTICATED_BUDGET};
 use ferrymq::wire::{
-    Command, CommandHead, Control, Cursor, DecodeError, ErrorCode, Problem, Value, header,
+    Command, CommandHead, Control, Cursor, DecodeError, ErrorCode, Map, Problem, Value, header,
 };
 
 /// A `connection.start-ok` whose client properties are `map`, the size of the map excluded.
@@ -57,6 +57,23 @@ fn many_small_arrays_of_voids_stay_within_the_budget() {
     let error = Control::decode(&mut Cursor::new(&bytes)).unwrap_err();
     assert_eq!(error.problem, Problem::OverBudget);
     assert_eq!(error.error_code(), ErrorCode::RESOURCE_LIMIT_EXCEEDED);
+}
+
+#[test]
+fn a_value_takes_at_most_16_times_its_size_on_the_wire() {
+    let mut list = vec![0xa9];
+    list.extend((4u32 + 60_000).to_be_bytes());
+    list.extend(60_000u32.to_be_bytes());
+    list.extend([0xf0; 60_000]);
+    let error = Value::decode(&mut Cursor::new(&list)).unwrap_err();
+    assert_eq!(error.problem, Problem::OverBudget);
+    // Entries as clients send them keep within it.
+    let number = |n: u8| (format!("{n}"), Value::U8(n));
+    let map: Map = (0..=255).map(number).collect();
+    let mut bytes = Vec::new();
+    Value::Map(map).encode(&mut bytes);
+    let mut cursor = Cursor::new(&bytes);
+    assert!(Value::decode(&mut cursor).is_ok());
 }
 
 #[test]

@@ -45,9 +45,9 @@ def settle(session, messages, options):
 def hold(receiver):
     """Waits until all credit is used up, says how many messages have come, and waits for the end.
     Only then is it known which messages the broker has given out."""
-    while int(receiver.received) < int(receiver.impending):
+    while receiver.received < receiver.impending:
         time.sleep(0.05)
-    print "holding %d" % int(receiver.received)
+    print "holding %s" % receiver.received
     sys.stdout.flush()
     while True:
         time.sleep(60)

@@ -171,18 +171,6 @@ class Peer(object):
             check(not isinstance(op, (ConnectionTune, ConnectionOpenOk)), "still talking: %r", op)
         self.socket.close()
 
-    def ended(self):
-        """Reads up to the end and gives the code of the close, if one came."""
-        code = None
-        while True:
-            op = self.read()
-            if op is None:
-                self.socket.close()
-                return code
-            if isinstance(op, ConnectionClose):
-                code = op.reply_code
-                self.send(ConnectionCloseOk())
-
     def start(self):
         """Up to the broker's connection.start."""
         self.write(HEADER)

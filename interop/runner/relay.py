@@ -62,10 +62,13 @@ class Relay:
 
     def close(self):
         """Stops listening and drops what is still connected."""
-        def stop():
-            self._server.close()
-            for task in asyncio.all_tasks(self._loop):
-                task.cancel()
-            self._loop.call_soon(self._loop.stop)
-        self._loop.call_soon_threadsafe(stop)
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(5)
+        self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
+
+    async def _stop(self):
+        self._server.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)

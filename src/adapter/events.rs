@@ -90,6 +90,7 @@ impl Adapter {
                 channel, commands, ..
             } => {
                 let at = self.at(channel);
+                self.batch_bytes += request::named(&commands);
                 self.batch.push(Command::Completed { at, commands });
             }
             Event::KnownCompleted { channel, commands } => {

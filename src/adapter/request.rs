@@ -6,7 +6,7 @@ use super::{dtx, exchange, execution, file, message, queue, stream, tx};
 use crate::broker::limits::BATCH_BYTES_MAX;
 use crate::broker::{Refusal, Request};
 use crate::protocol::Body;
-use crate::wire::{Command, ErrorCode};
+use crate::wire::{Command, ErrorCode, SequenceSet};
 
 /// What a command comes to before it is proposed.
 pub(super) enum Outcome {
@@ -29,8 +29,20 @@ pub(super) fn batch_bytes(request: &Request) -> usize {
     match request {
         Request::Transfer { message, .. } => usize::try_from(message.size()).unwrap_or(usize::MAX),
         Request::QueueQuery(_) | Request::ExchangeQuery(_) => BATCH_BYTES_MAX,
+        Request::Accept { transfers }
+        | Request::Release { transfers, .. }
+        | Request::Reject { transfers }
+        | Request::Acquire { transfers } => named(transfers),
         _ => 0,
     }
+}
+
+/// What a set of deliveries adds to its batch: an octet for each that it names. Each is looked at
+/// with the core locked, however often it is named, so a batch of a few octets on the wire could
+/// keep all others waiting.
+pub(super) fn named(commands: &SequenceSet) -> usize {
+    let count = usize::try_from(commands.id_count()).unwrap_or(usize::MAX);
+    count.min(BATCH_BYTES_MAX)
 }
 
 /// Translates a command. `header` and `body` are there for commands with content only.

@@ -10,6 +10,10 @@ pub const BATCH_BYTES_MAX: usize = 64 * 1024;
 /// At some 100 ns each an entry stays around a tenth of a millisecond.
 pub const WORK_PER_ENTRY_MAX: u32 = 1024;
 
+/// Octets of a header or of a selector, or steps on text within one, that looking at one message for
+/// one subscription may take in a step of work: about as long as a delivery.
+pub const SELECTED_BYTES_PER_STEP: usize = 64;
+
 /// Sessions on one connection. Qpid's clients use a few; a channel number allows 65,535, which a
 /// hostile one would use to fill memory.
 pub const SESSIONS_PER_CONNECTION_MAX: usize = 1024;

@@ -21,11 +21,15 @@ pub const LOCKSTEP_STEPS_MAX: usize = 256;
 /// enough for the delays of an undisturbed way there and back.
 pub const RESEND_AFTER_MS: u64 = 10;
 
+/// Lockstep: how long at most, doubling each time that nothing came of it: on a network that is
+/// slower than was thought, sending again sooner would only fill it.
+pub const RESEND_AFTER_MS_MAX: u64 = 160;
+
 /// Lockstep: for how long an answered gap is not answered again.
 pub const GAP_ANSWERED_MS: u64 = 4;
 
 /// Lockstep: proposals sent again at once: more would mostly come too early.
-pub const RESENT_BATCHES_MAX: usize = 32;
+pub const RESENT_BATCHES_MAX: usize = 16;
 
 /// Lockstep: octets of state for which one entry more lies between two comparisons, so that
 /// comparing a large state does not take most of the time.

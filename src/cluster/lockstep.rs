@@ -150,6 +150,7 @@ impl<M: Machine> State<M> {
         self.index += 1;
         self.tally.entries += 1;
         self.tally.commands += commands.len() as u64;
+        self.tally.continuations += u64::from(commands == [Command::Continue]);
         let batch = Batch {
             shard: ShardId::default(),
             index: self.index,
@@ -303,6 +304,7 @@ impl<M: Machine> State<M> {
         let now = self.now;
         let member = &mut self.members[place];
         if member.resends_at().is_some_and(|at| at <= now) {
+            member.patience = (member.patience * 2).min(limits::RESEND_AFTER_MS_MAX);
             self.resend(place, 0);
         }
         let is_sequencer = self.members[place].believes.0 == place;

@@ -195,8 +195,8 @@ impl Driver {
         if self.open.as_ref().is_some_and(|open| open.bell.take()) {
             self.take_effects();
         }
-        self.work();
-        let mut is_moving = self.write();
+        let is_left = self.work();
+        let mut is_moving = self.write() || is_left;
         if self.return_headroom() {
             is_moving = true;
         }
@@ -205,16 +205,17 @@ impl Driver {
             self.work();
             return Round::Over;
         }
-        is_moving |= self.may_read() && self.read();
+        is_moving |= !is_left && self.may_read() && self.read();
         match is_moving {
             true => Round::More,
             false => Round::Wait,
         }
     }
 
-    /// Turns what has been read into commands, proposes them, and writes what comes of it.
-    fn work(&mut self) {
-        loop {
+    /// Turns what has been read into commands, proposes them, and writes what comes of it, a few
+    /// batches at a time. True when there is more to do at once.
+    fn work(&mut self) -> bool {
+        for _ in 0..limits::BATCHES_PER_ROUND {
             while !self.is_held() && !self.is_batch_full() {
                 match self.protocol.poll_event() {
                     Some(event) => self.handle_event(event),
@@ -222,9 +223,10 @@ impl Driver {
                 }
             }
             if !self.propose() || self.is_held() {
-                return;
+                return false;
             }
         }
+        true
     }
 
     fn is_batch_full(&self) -> bool {

@@ -12,6 +12,10 @@ pub const WRITE_SLICES_MAX: usize = 64;
 /// Octets written to one socket before others have their turn.
 pub const WRITE_BYTES_PER_TURN: usize = 1024 * 1024;
 
+/// Batches that a connection proposes in one round. One read may hold thousands of commands that
+/// each take long; others have their turn between them.
+pub const BATCHES_PER_ROUND: usize = 4;
+
 /// Rounds of reading and writing that a connection has before other tasks have their turn.
 pub const ROUNDS_PER_TURN: u32 = 8;
 

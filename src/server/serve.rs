@@ -67,6 +67,14 @@ fn start_runtime(options: &Options) -> Result<tokio::runtime::Runtime, String> {
 async fn serve(options: Options) -> Result<Ended, String> {
     let clock = Clock::start();
     let ports = open_ports(&options)?;
+    if let Some(directory) = &options.data_dir {
+        tracing::warn!(
+            target: "Store",
+            "Nothing is written to disk yet: {} is not used, and durable queues and messages end \
+             with this process",
+            directory.display()
+        );
+    }
     let groups = start_groups(&options, clock)?;
     let shared = Arc::new(Shared {
         clock,

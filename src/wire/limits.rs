@@ -1,9 +1,10 @@
 //! The bounds of this room: how far bytes from a peer may grow in memory.
 
 /// Bytes of memory that one octet on the wire may turn into when a [`Cursor`](super::Cursor) is
-/// made without a budget of its own. A list of one-octet values needs
-/// `size_of::<Value>()` for each; twice that leaves room for short map entries.
-pub const BUDGET_PER_OCTET: usize = 64;
+/// made without a budget of its own. A map entry of four octets or more keeps within it, as does all
+/// that clients send; long lists of values of one or two octets do not, and are refused: what is
+/// decoded may be kept, as a queue's arguments are.
+pub const BUDGET_PER_OCTET: usize = 16;
 
 /// Bytes that every budget starts with, so that small inputs are never refused for their size.
 pub const BUDGET_FLOOR: usize = 1024;

@@ -19,11 +19,7 @@ fn with<F: Fault>(seed: u64) -> Result<Report, Failure> {
         compare_every: u64::MAX,
         faults: Faults::NONE,
     };
-    let plan = Plan {
-        seed,
-        steps: 2500,
-        pace: 1,
-    };
+    let plan = Plan::usual(seed, 2500);
     run(machines(Planted::<F>::machines(1), settings), plan)
 }
 

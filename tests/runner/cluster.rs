@@ -18,6 +18,11 @@ pub trait Cluster {
     /// Ends and starts a member anew.
     fn restart(&self, now: Millis, place: usize);
 
+    /// How often work was too much for one entry, where that is counted.
+    fn continuations(&self) -> u64 {
+        0
+    }
+
     /// What went wrong on the way, in words.
     fn faults(&self) -> String;
 }
@@ -51,6 +56,10 @@ impl<M: Machine> Cluster for Vec<Seat<M>> {
 
     fn restart(&self, now: Millis, place: usize) {
         self[place].restart(now);
+    }
+
+    fn continuations(&self) -> u64 {
+        self[0].tally().continuations
     }
 
     fn faults(&self) -> String {

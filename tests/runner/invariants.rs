@@ -28,31 +28,46 @@ fn in_lockstep(plan: Plan, faults: Faults) -> Report {
 #[test]
 fn promises_hold_on_one_broker() {
     for seed in seed::seeds(1, 3) {
-        let (steps, pace) = (4000, 1);
-        sound(cluster::solo(), Plan { seed, steps, pace });
+        sound(cluster::solo(), Plan::usual(seed, 4000));
     }
 }
 
 #[test]
 fn promises_hold_in_lockstep_with_the_usual_faults() {
     for seed in seed::seeds(2, 2) {
-        let (steps, pace) = (3000, 1);
-        in_lockstep(Plan { seed, steps, pace }, Faults::USUAL);
+        in_lockstep(Plan::usual(seed, 3000), Faults::USUAL);
+    }
+}
+
+#[test]
+fn promises_hold_where_work_is_too_much_for_one_entry() {
+    for seed in seed::seeds(8, 1) {
+        let depth = 100;
+        let plan = Plan {
+            depth,
+            ..Plan::usual(seed, 200)
+        };
+        sound(cluster::solo(), plan);
+        let report = in_lockstep(plan, Faults::USUAL);
+        assert!(report.continuations > 0, "one entry was enough: {report:?}");
     }
 }
 
 #[test]
 fn promises_hold_in_lockstep_on_a_bad_network() {
     for seed in seed::seeds(3, 1) {
-        let (steps, pace) = (3000, 6);
-        in_lockstep(Plan { seed, steps, pace }, Faults::HEAVY);
+        let pace = 6;
+        let plan = Plan {
+            pace,
+            ..Plan::usual(seed, 3000)
+        };
+        in_lockstep(plan, Faults::HEAVY);
     }
 }
 
 #[test]
 fn a_seed_replays_to_the_same_trace() {
     let seed = seed::of_this_run(4);
-    let (steps, pace) = (1000, 1);
-    let once = || in_lockstep(Plan { seed, steps, pace }, Faults::USUAL);
+    let once = || in_lockstep(Plan::usual(seed, 1000), Faults::USUAL);
     assert_eq!(once().trace, once().trace);
 }

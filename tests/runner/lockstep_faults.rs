@@ -121,11 +121,7 @@ impl Fault for OtherEffects {
 fn with<F: Fault>() -> Result<Report, Failure> {
     let seed = seed::of_this_run(5);
     let settings = Settings::usual(seed);
-    let plan = Plan {
-        seed,
-        steps: 1500,
-        pace: 1,
-    };
+    let plan = Plan::usual(seed, 1500);
     run(machines(Planted::<F>::machines(3), settings), plan)
 }
 

@@ -16,6 +16,8 @@ pub struct Report {
     pub commands: u64,
     /// Deliveries that took a message.
     pub deliveries: usize,
+    /// How often work was too much for one entry.
+    pub continuations: u64,
     /// Digest of all that happened.
     pub trace: u64,
 }
@@ -38,11 +40,26 @@ pub struct Plan {
     pub steps: u64,
     /// Milliseconds at most from one to the next: on a slow network everything takes longer.
     pub pace: u64,
+    /// How many times more than usual clients send at once, and can take at once: from some hundred
+    /// on, work is too much for one entry.
+    pub depth: u64,
+}
+
+impl Plan {
+    /// A run of so many steps on a quick network.
+    pub fn usual(seed: u64, steps: u64) -> Plan {
+        Plan {
+            seed,
+            steps,
+            pace: 1,
+            depth: 1,
+        }
+    }
 }
 
 /// Runs a workload on a group, and prints what it came to.
 pub fn run(cluster: impl Cluster, plan: Plan) -> Result<Report, Failure> {
-    let mut world = World::new(cluster, plan.seed);
+    let mut world = World::new(cluster, plan.seed, plan.depth);
     let result = whole(&mut world, plan);
     let seed = plan.seed;
     let trace = world.trace.digest();
@@ -51,6 +68,7 @@ pub fn run(cluster: impl Cluster, plan: Plan) -> Result<Report, Failure> {
             let report = Report {
                 commands: world.commands,
                 deliveries: world.ledger.deliveries(),
+                continuations: world.cluster().continuations(),
                 trace,
             };
             println!(
@@ -75,6 +93,9 @@ pub fn run(cluster: impl Cluster, plan: Plan) -> Result<Report, Failure> {
 
 fn whole<C: Cluster>(world: &mut World<C>, plan: Plan) -> Result<String, String> {
     world.prepare()?;
+    if plan.depth > 1 {
+        world.too_much()?;
+    }
     for _ in 0..plan.steps {
         world.step(plan.pace)?;
     }

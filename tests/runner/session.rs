@@ -26,8 +26,8 @@ pub enum Doing {
     Commit(Transaction),
     /// A transaction ends, with nothing done.
     Rollback(Transaction),
-    /// A subscription's credit before this place is void.
-    Halt(String, u64),
+    /// A subscription's credit before this place is void, in window mode or the other.
+    Halt(String, u64, bool),
     /// A subscription ends.
     Cancel(String),
 }
@@ -329,9 +329,9 @@ impl Session {
                     _ => ledger.ends(&transaction.taken(), End::Ended),
                 }
             }
-            Doing::Halt(destination, place) => {
+            Doing::Halt(destination, place, is_window) => {
                 if let Some(subscription) = self.subscriptions.get_mut(&destination) {
-                    subscription.stopped(place);
+                    subscription.stopped(place, is_window);
                 }
             }
             Doing::Cancel(destination) => {

@@ -43,11 +43,7 @@ fn a_snapshot_and_the_rest_of_the_log_give_what_the_whole_log_gives() {
         compare_every: u64::MAX,
         faults: Faults::NONE,
     };
-    let plan = Plan {
-        seed,
-        steps: 2000,
-        pace: 1,
-    };
+    let plan = Plan::usual(seed, 2000);
     let machines = machines(Planted::<Writes>::machines(1), settings);
     run(machines, plan).unwrap_or_else(|failure| panic!("{}", failure.text));
     let log = LOG.lock().expect("one thread writes").clone();

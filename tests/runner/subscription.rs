@@ -4,30 +4,42 @@ use std::collections::BTreeMap;
 
 use super::ledger::Key;
 
+/// What was granted.
+#[derive(Clone, Copy, Debug)]
+struct Grant {
+    /// The place in the order of what the client sent.
+    place: u64,
+    amount: u64,
+    is_infinite: bool,
+    /// The mode it was granted in. As in qpidd each mode has credit of its own.
+    is_window: bool,
+}
+
 /// Credit in one unit, as an upper bound of what the broker may still know of.
 #[derive(Clone, Debug, Default)]
 struct Unit {
-    /// All that was ever granted or given back since the last stop that is known to be done.
     granted: u64,
     is_infinite: bool,
     used: u64,
-    /// What was granted when: place in the order of what the client sent.
-    grants: Vec<(u64, u64, bool)>,
+    /// All that no stop has made void.
+    grants: Vec<Grant>,
 }
 
 impl Unit {
-    fn grant(&mut self, place: u64, amount: u64, is_infinite: bool) {
-        self.granted += amount;
-        self.is_infinite |= is_infinite;
-        self.grants.push((place, amount, is_infinite));
+    fn grant(&mut self, grant: Grant) {
+        self.granted += grant.amount;
+        self.is_infinite |= grant.is_infinite;
+        self.grants.push(grant);
     }
 
-    /// What was granted before `place` is void, and what was used is used.
-    fn stopped(&mut self, place: u64) {
-        self.grants.retain(|(at, ..)| *at > place);
-        let later: u64 = self.grants.iter().map(|(_, amount, _)| *amount).sum();
-        self.granted = self.used + later;
-        self.is_infinite = self.grants.iter().any(|(_, _, is_infinite)| *is_infinite);
+    /// What was granted in a mode before `place` is void, and what was used is used. What was
+    /// granted in the other mode may have been used or not: it counts once more.
+    fn stopped(&mut self, place: u64, is_window: bool) {
+        self.grants
+            .retain(|grant| grant.place > place || grant.is_window != is_window);
+        let left: u64 = self.grants.iter().map(|grant| grant.amount).sum();
+        self.granted = self.used + left;
+        self.is_infinite = self.grants.iter().any(|grant| grant.is_infinite);
     }
 
     fn is_exceeded(&self) -> bool {
@@ -50,8 +62,10 @@ pub struct Subscription {
     pub is_leaving: bool,
     /// Whether it is cancelled for certain.
     pub is_cancelled: bool,
-    /// Whether it was ever set to window mode, in which completions give credit back.
+    /// Whether it is set to window mode, after all that its client has sent.
     pub is_window: bool,
+    /// Where its client last changed the mode.
+    pub mode_place: u64,
     messages: Unit,
     bytes: Unit,
     /// By publisher: the last message that had not been delivered before.
@@ -71,6 +85,7 @@ impl Subscription {
             is_leaving: false,
             is_cancelled: false,
             is_window: true,
+            mode_place: 0,
             messages: Unit::default(),
             bytes: Unit::default(),
             last: BTreeMap::new(),
@@ -80,27 +95,45 @@ impl Subscription {
 
     /// The client has granted credit.
     pub fn flow(&mut self, place: u64, messages: Option<u32>, bytes: Option<u32>) {
-        let mut grant = |unit: fn(&mut Self) -> &mut Unit, value: Option<u32>| match value {
-            None => {}
-            Some(u32::MAX) => unit(self).grant(place, 0, true),
-            Some(value) => unit(self).grant(place, u64::from(value), false),
+        let is_window = self.is_window;
+        let grant = |value: u32| Grant {
+            place,
+            amount: if value == u32::MAX {
+                0
+            } else {
+                u64::from(value)
+            },
+            is_infinite: value == u32::MAX,
+            is_window,
         };
-        grant(|me| &mut me.messages, messages);
-        grant(|me| &mut me.bytes, bytes);
+        if let Some(value) = messages {
+            self.messages.grant(grant(value));
+        }
+        if let Some(value) = bytes {
+            self.bytes.grant(grant(value));
+        }
     }
 
     /// The client has said that it received a delivery.
     pub fn completed(&mut self, place: u64, bytes: u64) {
-        if self.is_window {
-            self.messages.grant(place, 1, false);
-            self.bytes.grant(place, bytes, false);
-        }
+        let grant = |amount| Grant {
+            place,
+            amount,
+            is_infinite: false,
+            is_window: true,
+        };
+        self.messages.grant(grant(1));
+        self.bytes.grant(grant(bytes));
     }
 
-    /// A stop or flush is done, that the client sent at `place`.
-    pub fn stopped(&mut self, place: u64) {
-        self.messages.stopped(place);
-        self.bytes.stopped(place);
+    /// A stop or flush is done, that the client sent at `place` in a mode. A flush may have gone on
+    /// until after a change of the mode: then it cannot be told what it stopped.
+    pub fn stopped(&mut self, place: u64, is_window: bool) {
+        if self.mode_place >= place {
+            return;
+        }
+        self.messages.stopped(place, is_window);
+        self.bytes.stopped(place, is_window);
     }
 
     /// A message was delivered.

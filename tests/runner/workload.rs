@@ -1,5 +1,6 @@
 //! What clients do, at random from a seed.
 
+use ferrymq::broker::limits::WORK_PER_ENTRY_MAX;
 use ferrymq::broker::{Command, Request};
 use ferrymq::wire::{
     self, AcceptMode, AcquireMode, CommandId, CreditUnit, FlowMode, Map, SequenceSet, Value,
@@ -34,6 +35,22 @@ impl<C: Cluster> World<C> {
         if !session.is_some_and(|session| session.doings.is_empty()) {
             return Err("the queues could not be made".to_owned());
         }
+        self.close(connection);
+        Ok(())
+    }
+
+    /// Somebody sends much and takes much, and is gone: what is given back then is too much for one
+    /// entry.
+    pub fn too_much(&mut self) -> Result<(), String> {
+        let connection = self.connect(0);
+        let at = (connection, self.attach(connection, "too much", false));
+        self.rest()?;
+        for _ in 0..2 * WORK_PER_ENTRY_MAX {
+            self.publish(at, "", "plain", AcceptMode::NONE);
+        }
+        let name = self.subscribe(at, "plain", true, true, false);
+        self.flow(at, &name, u32::MAX, u32::MAX);
+        self.rest()?;
         self.close(connection);
         Ok(())
     }
@@ -128,7 +145,7 @@ impl<C: Cluster> World<C> {
             true => AcceptMode::EXPLICIT,
             false => AcceptMode::NONE,
         };
-        for _ in 0..=self.dice.below(12) {
+        for _ in 0..=self.dice.below(12 * self.depth) {
             self.publish(at, exchange, &key, accept_mode);
         }
     }
@@ -184,13 +201,26 @@ impl<C: Cluster> World<C> {
         // Without accept a message may go down with a connection: only where none is promised.
         let is_explicit = queue != "loose" || self.dice.chance(300);
         let is_red = self.dice.chance(150);
+        let name = self.subscribe(at, &queue, is_acquiring, is_explicit, is_red);
+        self.grant(at, &name);
+    }
+
+    /// Subscribes to a queue and gives the subscription's name.
+    fn subscribe(
+        &mut self,
+        at: At,
+        queue: &str,
+        is_acquiring: bool,
+        is_explicit: bool,
+        is_red: bool,
+    ) -> String {
         let destination = format!("s{}", self.session(at).place);
         let arguments = is_red.then(|| {
             let pair = ("x-apache-selector", Value::Str16(RED.into()));
             Map::from_iter([pair])
         });
         let subscribe = wire::MessageSubscribe {
-            queue: queue.clone().into(),
+            queue: queue.into(),
             destination: destination.clone().into(),
             accept_mode: if is_explicit {
                 AcceptMode::EXPLICIT
@@ -205,12 +235,12 @@ impl<C: Cluster> World<C> {
             arguments,
             ..Default::default()
         };
-        let subscription = Subscription::new(&queue, is_acquiring, is_explicit, is_red);
+        let subscription = Subscription::new(queue, is_acquiring, is_explicit, is_red);
         let subscriptions = &mut self.session(at).subscriptions;
         subscriptions.insert(destination.clone(), subscription);
         let request = Request::Subscribe(Box::new(subscribe));
         self.command(at, false, request, Doing::Other);
-        self.grant(at, &destination);
+        destination
     }
 
     fn a_subscription(&mut self, at: At) -> Option<String> {
@@ -230,12 +260,16 @@ impl<C: Cluster> World<C> {
     fn grant(&mut self, at: At, destination: &str) {
         let messages = match self.dice.chance(150) {
             true => u32::MAX,
-            false => self.dice.below(20) as u32,
+            false => self.dice.below(20 * self.depth) as u32,
         };
         let bytes = match self.dice.chance(600) {
             true => u32::MAX,
-            false => self.dice.below(3000) as u32,
+            false => self.dice.below(3000 * self.depth) as u32,
         };
+        self.flow(at, destination, messages, bytes);
+    }
+
+    fn flow(&mut self, at: At, destination: &str, messages: u32, bytes: u32) {
         for (unit, value) in [(CreditUnit::MESSAGE, messages), (CreditUnit::BYTE, bytes)] {
             let session = self.session(at);
             let place = session.place;
@@ -260,9 +294,14 @@ impl<C: Cluster> World<C> {
         let Some(name) = self.a_subscription(at) else {
             return;
         };
-        let place = self.session(at).place;
+        let session = self.session(at);
+        let place = session.place;
+        let is_window = session
+            .subscriptions
+            .get(&name)
+            .is_some_and(|s| s.is_window);
         let destination = name.clone().into();
-        let halt = Doing::Halt(name.clone(), place);
+        let halt = Doing::Halt(name.clone(), place, is_window);
         let (request, doing) = match self.dice.below(5) {
             0 => (Request::Stop { destination }, halt),
             1 => (Request::FlushSubscription { destination }, halt),
@@ -270,7 +309,8 @@ impl<C: Cluster> World<C> {
             mode => {
                 let is_window = mode == 3;
                 if let Some(found) = self.session(at).subscriptions.get_mut(&name) {
-                    found.is_window |= is_window;
+                    found.is_window = is_window;
+                    found.mode_place = place;
                 }
                 let flow_mode = match is_window {
                     true => FlowMode::WINDOW,

@@ -51,12 +51,14 @@ pub struct World<C> {
     pub serials: u64,
     /// Messages there ever were.
     pub uids: u64,
+    /// How many times more than usual is sent at once.
+    pub depth: u64,
     cluster: C,
 }
 
 impl<C: Cluster> World<C> {
     /// Nobody is connected yet.
-    pub fn new(cluster: C, seed: u64) -> World<C> {
+    pub fn new(cluster: C, seed: u64, depth: u64) -> World<C> {
         World {
             dice: Dice::new(seed ^ 0xC11E_2475),
             now: Millis(1000),
@@ -67,6 +69,7 @@ impl<C: Cluster> World<C> {
             exceptions: 0,
             serials: 0,
             uids: 0,
+            depth,
             cluster,
         }
     }
@@ -83,14 +86,16 @@ impl<C: Cluster> World<C> {
     /// Opens a connection on a seat.
     pub fn connect(&mut self, seat: usize) -> usize {
         let number = self.cluster.seat(seat).open(Waker::noop().clone());
+        let messages = HEADROOM_MESSAGES * self.depth as u32;
+        let bytes = HEADROOM_BYTES * self.depth;
         let record = ConnectionRecord {
             peer: "runner".into(),
             user: "guest".into(),
-            headroom_messages: HEADROOM_MESSAGES,
-            headroom_bytes: HEADROOM_BYTES,
+            headroom_messages: messages,
+            headroom_bytes: bytes,
             ..Default::default()
         };
-        let mut connection = Connection::new(seat, number, HEADROOM_MESSAGES, HEADROOM_BYTES);
+        let mut connection = Connection::new(seat, number, messages, bytes);
         connection.batch.push(Command::ConnectionOpen {
             connection: number,
             record: Box::new(record),
@@ -296,10 +301,11 @@ impl<C: Cluster> World<C> {
         open.map(|(place, _)| place).collect()
     }
 
-    /// Looks at all connections.
+    /// Looks at all connections, and lets all that they have received go on.
     pub fn look_at_all(&mut self) -> Result<usize, String> {
         let mut count = 0;
         for connection in self.open_connections() {
+            self.returns_headroom(connection);
             self.flush(connection);
             count += self.look(connection)?;
         }
@@ -413,11 +419,12 @@ fn summary(request: &Request) -> String {
 fn told(effect: &Effect) -> String {
     match effect {
         Effect::Deliver(delivery) => format!(
-            "{}: {} {} for {}, redelivered={} ttl={:?}",
+            "{}: {} {} for {}, {} octets, redelivered={} ttl={:?}",
             delivery.channel,
             delivery.id,
             uid_of(&delivery.message).unwrap_or_default(),
             delivery.subscription.destination,
+            delivery.message.size(),
             delivery.redelivered,
             delivery.ttl,
         ),

@@ -257,7 +257,13 @@ pub struct Client {
 impl Client {
     /// Connects and opens.
     pub fn open(address: SocketAddr) -> Client {
+        Client::open_with(address, ClientConfig::default())
+    }
+
+    /// Connects and opens with limits of its own.
+    pub fn open_with(address: SocketAddr, config: ClientConfig) -> Client {
         let mut client = Client::start(address);
+        client.protocol = Connection::client(config, Time(0));
         loop {
             match client.event() {
                 Event::Start { .. } => client.protocol.start_ok("ANONYMOUS", None, "en_US"),
@@ -380,6 +386,11 @@ impl Client {
 
     /// Publishes to a queue by its name, without waiting.
     pub fn publish(&mut self, channel: u16, queue: &str, body: &[u8]) {
+        self.publish_with(channel, queue, &[], body);
+    }
+
+    /// The same with more structs in the header, as they stand.
+    pub fn publish_with(&mut self, channel: u16, queue: &str, rest: &[u8], body: &[u8]) {
         let transfer = wire::MessageTransfer {
             accept_mode: Some(wire::AcceptMode::NONE),
             ..Default::default()
@@ -389,7 +400,7 @@ impl Client {
             ..Default::default()
         };
         let mut header = Vec::new();
-        wire::header::encode(&Some(delivery), &[], &mut header);
+        wire::header::encode(&Some(delivery), rest, &mut header);
         let body = [bytes::Bytes::copy_from_slice(body)];
         let content = Content {
             header: Some(&header),

@@ -9,10 +9,23 @@ use crate::broker::connections::Connection;
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::{Delivery, Effect, Out};
 use crate::broker::ids::{ConnectionKey, GroupTime, QueueId, SessionId, SubscriptionId};
+use crate::broker::limits;
 use crate::broker::queue::{Entry, EntryState};
 use crate::broker::selected::Selected;
+use crate::broker::selector::Selector;
 use crate::broker::session::Unsettled;
 use crate::broker::subscription::SubscriptionRef;
+
+/// Whether a selector wants a message, and the steps of work that telling so took: the header is
+/// decoded and each identifier looked up in it.
+fn select(selector: &Selector, entry: &Entry) -> (bool, u32) {
+    let (wanted, steps) = selector.matches_counting(&Selected::of(entry));
+    let header = entry.stored.message.header().len();
+    let lookups = header / 16 * selector.identifiers().count();
+    let octets = header + lookups + selector.text().len() + steps as usize;
+    let cost = octets / limits::SELECTED_BYTES_PER_STEP;
+    (wanted, u32::try_from(cost).unwrap_or(u32::MAX))
+}
 
 /// What came of offering messages to a subscription.
 enum Offer {
@@ -173,7 +186,11 @@ impl Core {
             }
             let wanted = match &subscription.selector {
                 None => true,
-                Some(selector) => selector.matches(&Selected::of(entry)),
+                Some(selector) => {
+                    let (wanted, cost) = select(selector, entry);
+                    self.scratch.steps = self.scratch.steps.saturating_sub(cost);
+                    wanted
+                }
             };
             if wanted {
                 return Ok(Some(position));
@@ -209,7 +226,6 @@ impl Core {
         } else if subscription.is_acquiring {
             queue.counters.acquires += 1;
             queue.dequeue(position);
-            queue.hint = queue.hint.max(position);
         } else {
             subscription.cursor = position + 1;
         }

@@ -159,10 +159,6 @@ impl Steps {
         self.left.set(left);
         left.map(|_| ())
     }
-
-    fn have_run_out(&self) -> bool {
-        self.left.get().is_none()
-    }
 }
 
 /// The values behind the identifiers of a selector, in their order.
@@ -170,12 +166,16 @@ pub(super) type Values<'m> = SmallVec<[Scalar<'m>; 4]>;
 
 /// Whether the message behind `values` is one that `expression` selects. A value that is no truth
 /// value selects nothing, and neither does an evaluation that costs too much.
-pub(super) fn selects(expression: &Expression, values: &Values<'_>) -> bool {
+pub(super) fn selects(expression: &Expression, values: &Values<'_>) -> (bool, u32) {
     let evaluation = Evaluation {
         values,
         steps: Steps::new(),
     };
-    evaluation.truth(expression) == Some(true) && !evaluation.steps.have_run_out()
+    let is_true = evaluation.truth(expression) == Some(true);
+    match evaluation.steps.left.get() {
+        Some(left) => (is_true, STEPS_MAX - left),
+        None => (false, STEPS_MAX),
+    }
 }
 
 struct Evaluation<'v, 'm> {

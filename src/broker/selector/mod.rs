@@ -77,6 +77,12 @@ impl Selector {
     /// Whether the message behind `environment` is wanted. Unknown counts as not, and so does an
     /// evaluation that would cost more than [`limits::STEPS_MAX`].
     pub fn matches(&self, environment: &impl Environment) -> bool {
+        self.matches_counting(environment).0
+    }
+
+    /// Whether the message behind `environment` is wanted, and how many steps of
+    /// [`limits::STEPS_MAX`] it took to tell.
+    pub fn matches_counting(&self, environment: &impl Environment) -> (bool, u32) {
         let values: Values<'_> = self
             .identifiers()
             .map(|name| environment.value(name))

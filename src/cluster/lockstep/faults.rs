@@ -34,7 +34,7 @@ impl Faults {
         doublings: 100,
         delays: 700,
         delay_ms_max: 20,
-        sequencer_changes: 30,
+        sequencer_changes: 10,
     };
 
     /// Nothing goes wrong and nothing takes time.
@@ -62,6 +62,8 @@ pub struct Tally {
     pub entries: u64,
     /// Commands in them.
     pub commands: u64,
+    /// Entries with which the sequencer lets work go on that was too much for one.
+    pub continuations: u64,
     /// Comparisons of digests that found them equal.
     pub comparisons: u64,
     /// Proposals lost, those to a former sequencer too.

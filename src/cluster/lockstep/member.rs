@@ -57,6 +57,8 @@ pub(super) struct Member<M> {
     pub pending: VecDeque<Pending>,
     /// When it last saw its proposals go on, or sent them again.
     pub waits_since: Millis,
+    /// For how long it waits then, in milliseconds.
+    pub patience: u64,
     /// Who it believes to be the sequencer, and of which term.
     pub believes: (usize, u64),
     /// When it sent its last tick, while it has not seen one applied since.
@@ -78,6 +80,7 @@ impl<M: Machine> Member<M> {
             inbox: VecDeque::new(),
             pending: VecDeque::new(),
             waits_since: Millis(0),
+            patience: limits::RESEND_AFTER_MS,
             believes: (0, 1),
             ticked: None,
             sequencer: None,
@@ -130,6 +133,7 @@ impl<M: Machine> Member<M> {
         let last = self.machine.last_seq(self.id, self.epoch);
         while let Some(pending) = self.pending.pop_front_if(|pending| pending.seq <= last) {
             self.waits_since = now;
+            self.patience = limits::RESEND_AFTER_MS;
             self.outboxes.applied(pending.connection, woken);
         }
         match applied {
@@ -140,7 +144,7 @@ impl<M: Machine> Member<M> {
 
     /// When it sends its proposals again.
     pub fn resends_at(&self) -> Option<Millis> {
-        let at = Millis(self.waits_since.0 + limits::RESEND_AFTER_MS);
+        let at = Millis(self.waits_since.0 + self.patience);
         (!self.pending.is_empty()).then_some(at)
     }
 
