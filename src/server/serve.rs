@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -66,6 +66,8 @@ fn start_runtime(options: &Options) -> Result<tokio::runtime::Runtime, String> {
 
 async fn serve(options: Options) -> Result<Ended, String> {
     let clock = Clock::start();
+    // Before anybody learns the port: who has it may already say stop.
+    let mut signals = Signals::catch()?;
     let ports = open_ports(&options)?;
     if let Some(directory) = &options.data_dir {
         tracing::warn!(
@@ -99,7 +101,7 @@ async fn serve(options: Options) -> Result<Ended, String> {
         notice!("Network", "Listening on TCP/TCP6 port {number}");
     }
     notice!("Broker", "Broker (pid={}) running", std::process::id());
-    let failed = wait_for_the_end(&mut sequencers, &mut listeners).await;
+    let failed = wait_for_the_end(&mut signals, &mut sequencers, &mut listeners).await;
     // All receivers may be gone when listeners have failed, and then there is nobody to stop.
     let _ = stop.send(true);
     let mut ended = Ended::Well;
@@ -233,19 +235,34 @@ fn uuid() -> String {
     )
 }
 
+/// The signals that stop the broker.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    /// From now on they are noted, and no longer end the process by themselves.
+    fn catch() -> Result<Signals, String> {
+        let catch =
+            |kind| signal(kind).map_err(|error| format!("cannot wait for signals: {error}"));
+        Ok(Signals {
+            terminate: catch(SignalKind::terminate())?,
+            interrupt: catch(SignalKind::interrupt())?,
+        })
+    }
+}
+
 /// Waits until the broker is told to stop, or cannot go on: some text says why.
 async fn wait_for_the_end(
+    signals: &mut Signals,
     sequencers: &mut JoinSet<String>,
     listeners: &mut JoinSet<Ended>,
 ) -> Option<String> {
-    let signals = signal(SignalKind::terminate()).and_then(|terminate| {
-        let interrupt = signal(SignalKind::interrupt())?;
-        Ok((terminate, interrupt))
-    });
-    let (mut terminate, mut interrupt) = match signals {
-        Ok(signals) => signals,
-        Err(error) => return Some(format!("cannot wait for signals: {error}")),
-    };
+    let Signals {
+        terminate,
+        interrupt,
+    } = signals;
     tokio::select! {
         _ = terminate.recv() => {
             notice!("Broker", "Shutting down: SIGTERM");
