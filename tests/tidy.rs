@@ -36,7 +36,13 @@ const ROOMS: [(&str, &[&str]); 12] = [
 ];
 
 /// What a room must not mention, and why.
-const BANNED: [(&str, &[&str], &str); 4] = [
+const BANNED: [(&str, &[&str], &str); 6] = [
+    ("store", &["tokio"], "it knows no runtime"),
+    (
+        "cluster",
+        &["tokio", "Instant::now", "SystemTime"],
+        "it is told the time and by whom it is called",
+    ),
     ("wire", SANS_IO, "bytes in, values out"),
     ("protocol", SANS_IO, "a state machine without I/O"),
     ("adapter", SANS_IO, "a translation without I/O"),

@@ -11,6 +11,38 @@ pub const MAX_SIZE: &str = "qpid.max_size";
 /// Keep out what the queue's own connection publishes. No prefix, as Qpid has it.
 pub const NO_LOCAL: &str = "no-local";
 
+/// Arguments that Qpid's broker honours and this one only keeps and returns, so far: whoever
+/// declares a queue with one is told in the log.
+pub const WITHOUT_EFFECT: [&str; 27] = [
+    "qpid.policy_type",
+    "qpid.flow_stop_count",
+    "qpid.flow_stop_size",
+    "qpid.flow_resume_count",
+    "qpid.flow_resume_size",
+    "qpid.alert_count",
+    "qpid.alert_size",
+    "qpid.alert_count_up",
+    "qpid.alert_size_up",
+    "qpid.last_value_queue_key",
+    "qpid.last_value_queue",
+    "qpid.last_value_queue_no_browse",
+    "qpid.priorities",
+    "x-qpid-priorities",
+    "qpid.fairshare",
+    "x-qpid-fairshare",
+    "qpid.group_header_key",
+    "qpid.shared_msg_group",
+    "qpid.group_timestamp",
+    "qpid.auto_delete_timeout",
+    "qpid.lifetime-policy",
+    "qpid.browse-only",
+    "qpid.trace.id",
+    "qpid.trace.exclude",
+    "qpid.queue_msg_sequence",
+    "qpid.filter",
+    "qpid.paging",
+];
+
 /// Whether a flag is set: a truth value, a number that is not 0, or text other than `false` and `0`.
 pub fn flag(arguments: &Map, name: &str) -> bool {
     match arguments.get(name) {

@@ -64,7 +64,9 @@ pub async fn run(
         }
     }
     let Accepting { listener, .. } = &accepting;
-    tracing::debug!(target: "Network", "no more connections on {:?}", listener.local_addr());
+    if let Ok(address) = listener.local_addr() {
+        tracing::debug!(target: "Network", "no more connections on {address}");
+    }
     accepting.drivers.abort_all();
     while let Some(joined) = accepting.drivers.join_next_with_id().await {
         accepting.join(joined);

@@ -7,7 +7,6 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 
 use super::limits;
@@ -34,7 +33,7 @@ pub struct Options {
 
     /// Whether clients have to authenticate. Without it, those on this machine need no credentials
     /// and no others are let in
-    #[arg(long, env = "QPID_AUTH", value_name = "yes|no", value_parser = BoolishValueParser::new())]
+    #[arg(long, env = "QPID_AUTH", value_name = "yes|no", value_parser = yes_or_no)]
     pub auth: Option<bool>,
 
     /// Realm behind the names of users
@@ -79,7 +78,7 @@ pub struct Options {
 
     /// Whether small frames are sent at once (TCP_NODELAY)
     #[arg(long, env = "QPID_TCP_NODELAY", value_name = "yes|no", default_value = "yes",
-          value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = false,
+          value_parser = yes_or_no, num_args = 0..=1, require_equals = false,
           default_missing_value = "yes")]
     pub tcp_nodelay: bool,
 
@@ -135,12 +134,12 @@ pub struct LogOptions {
 
     /// Whether the log goes to standard error
     #[arg(long, env = "QPID_LOG_TO_STDERR", value_name = "yes|no", default_value = "yes",
-          value_parser = BoolishValueParser::new(), num_args = 0..=1, default_missing_value = "yes")]
+          value_parser = yes_or_no, num_args = 0..=1, default_missing_value = "yes")]
     pub log_to_stderr: bool,
 
     /// Whether the log goes to standard output
     #[arg(long, env = "QPID_LOG_TO_STDOUT", value_name = "yes|no", default_value = "no",
-          value_parser = BoolishValueParser::new(), num_args = 0..=1, default_missing_value = "yes")]
+          value_parser = yes_or_no, num_args = 0..=1, default_missing_value = "yes")]
     pub log_to_stdout: bool,
 
     /// File the log is appended to
@@ -325,5 +324,14 @@ mod tests {
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
+    }
+}
+
+/// A truth value as `qpidd` takes it: in its configuration files people write all of these.
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "yes" | "y" | "true" | "on" | "1" => Ok(true),
+        "no" | "n" | "false" | "off" | "0" => Ok(false),
+        _ => Err("it is yes or no".to_owned()),
     }
 }
