@@ -466,9 +466,13 @@ impl<M: Machine> Seat<M> {
             let (id, epoch) = (member.id, member.epoch);
             (member.epoch, member.seq) = (epoch + 1, 0);
             let down = Command::MemberDown { member: id, epoch };
-            match M::decode(&member.machine.encode()) {
-                Ok(machine) => member.machine = machine,
-                Err(error) => state.fail(format!("a snapshot cannot be read: {error}"), woken),
+            let index = member.machine.index();
+            let machine = &mut member.machine;
+            let replaced = state
+                .comparison
+                .replace(machine, id, index, &mut state.tally);
+            if let Err(problem) = replaced {
+                state.fail(problem, woken);
             }
             state.order(Origin::Sequencer, vec![down]);
         });
