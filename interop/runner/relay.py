@@ -17,6 +17,7 @@ class Relay:
         self._ports = list(ports)
         self._next = 0
         self._loop = asyncio.new_event_loop()
+        self._relaying = set()
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -32,6 +33,16 @@ class Relay:
         self._loop.close()
 
     async def _accepted(self, client_reader, client_writer):
+        """Relays one connection. The loop itself holds its tasks by weak references only: one that
+        nobody else held would be collected while it waits, and its client left hanging."""
+        task = asyncio.current_task()
+        self._relaying.add(task)
+        try:
+            await self._relay(client_reader, client_writer)
+        finally:
+            self._relaying.discard(task)
+
+    async def _relay(self, client_reader, client_writer):
         port = self._ports[self._next % len(self._ports)]
         self._next += 1
         try:
