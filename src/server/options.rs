@@ -242,6 +242,15 @@ fn seconds(text: &str) -> Result<u64, String> {
     duration(text, "s")
 }
 
+/// A truth value as `qpidd` takes it: in its configuration files people write all of these.
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "yes" | "y" | "true" | "on" | "1" => Ok(true),
+        "no" | "n" | "false" | "off" | "0" => Ok(false),
+        _ => Err("it is yes or no".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,14 +333,5 @@ mod tests {
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
-    }
-}
-
-/// A truth value as `qpidd` takes it: in its configuration files people write all of these.
-fn yes_or_no(text: &str) -> Result<bool, String> {
-    match text.to_ascii_lowercase().as_str() {
-        "yes" | "y" | "true" | "on" | "1" => Ok(true),
-        "no" | "n" | "false" | "off" | "0" => Ok(false),
-        _ => Err("it is yes or no".to_owned()),
     }
 }
