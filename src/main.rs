@@ -20,10 +20,6 @@ enum Command {
     Bench(ferrymq::load::Options),
 }
 
-/// Messages are many small allocations that one thread makes and another frees.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     match Line::parse().command {
         Command::Serve(options) => ferrymq::server::run(options),
