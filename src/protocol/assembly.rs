@@ -369,6 +369,8 @@ pub(super) fn decode(segment: &[u8]) -> Result<Decoded, DecodeError> {
 struct Fragments {
     pieces: Body,
     tail: BytesMut,
+    /// Octets kept as slices of read buffers.
+    referred: usize,
 }
 
 impl Fragments {
@@ -378,7 +380,13 @@ impl Fragments {
         }
         if only || fragment.len() >= limits::FRAGMENT_BY_REFERENCE_MIN {
             self.end_tail();
-            self.pieces.push(fragment);
+            let is_small = self.referred + fragment.len() <= limits::BODY_BY_REFERENCE_MAX;
+            self.referred += fragment.len();
+            // Only what is whole with its first fragment, or small, may pin read buffers.
+            self.pieces.push(match only || is_small {
+                true => fragment,
+                false => Bytes::copy_from_slice(&fragment),
+            });
             return;
         }
         if self.tail.len() + fragment.len() > limits::FRAGMENT_CHUNK_BYTES {

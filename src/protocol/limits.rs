@@ -74,6 +74,11 @@ pub const SESSIONS_MAX: usize = 8192;
 /// joined; the wire would allow 65535.
 pub const SESSION_NAME_BYTES_MAX: usize = 4096;
 
+/// Octets of a body of several frames that are kept as slices of read buffers; what comes after is
+/// copied. A slice pins its whole buffer, and of a body as large as the limit allows that would be
+/// up to as much again.
+pub const BODY_BY_REFERENCE_MAX: usize = 1024 * 1024;
+
 /// Body fragments of at least this many bytes are kept as slices of the read buffer, smaller ones
 /// of a body in several frames are copied together. A slice pins its whole read buffer: with
 /// buffers of 64 KiB, 16 KiB bounds the waste to four times the body.

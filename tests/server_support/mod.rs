@@ -52,6 +52,9 @@ impl Broker {
         let mut process = command
             .args(["serve", "--no-data-dir"])
             .args(options)
+            // One arena for all threads: with one each, what a test sees of resident memory depends
+            // on which threads happened to serve it.
+            .env("MALLOC_ARENA_MAX", "1")
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
