@@ -371,9 +371,9 @@ fn apply(way: &Way, count: u32) {
     let mut delivered = 0;
     for _ in 0..count / BATCH {
         for _ in 0..BATCH {
-            let parts = header::split(&header).expect("it was encoded");
             let body = Some(std::slice::from_ref(&body));
-            let message = Arc::new(Message::new(Some(parts), body, &destination));
+            let message = Message::new(Some(&header), body, &destination);
+            let message = Arc::new(message.expect("it was encoded"));
             let destination = destination.clone();
             let accept_mode = AcceptMode::NONE;
             producer.push(Request::Transfer {

@@ -10,7 +10,7 @@ use ferrymq::broker::limits::{BATCH_BYTES_MAX, BATCH_COMMANDS_MAX};
 use ferrymq::broker::{Command as CoreCommand, ConnectionRecord, Effect, Options};
 use ferrymq::cluster::solo::Solo;
 use ferrymq::cluster::{Group, Millis};
-use ferrymq::protocol::{BrokerConfig, ClientConfig, Connection, Content, Event, Time};
+use ferrymq::protocol::{BrokerConfig, ClientConfig, Connection, Content, Event, Pieces, Time};
 use ferrymq::wire::{self, AcceptMode, Command, CommandId, Control, Map, SequenceSet};
 
 const NOW: Time = Time(1);
@@ -189,7 +189,7 @@ impl Pair<'_> {
         let body = body.map(|body| [Bytes::copy_from_slice(body)]);
         let content = Content {
             header,
-            body: body.as_ref().map(|body| &body[..]),
+            body: body.as_ref().map(|body| Pieces::Shared(body)),
         };
         let sent = self.client.send(0, &transfer, false, Some(content));
         sent.expect("the session is attached")

@@ -133,12 +133,13 @@ fn publish(queue: &str) -> Request {
         ..Default::default()
     };
     wire::header::encode(&Some(delivery), &[], &mut header);
-    let parts = wire::header::split(&header).expect("it was just encoded");
     let body = [Bytes::from_static(b"body")];
     Request::Transfer {
         destination: "".into(),
         accept_mode: AcceptMode::NONE,
-        message: Message::new(Some(parts), Some(&body), "").into(),
+        message: Message::new(Some(&header), Some(&body), "")
+            .expect("it was just encoded")
+            .into(),
     }
 }
 

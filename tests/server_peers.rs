@@ -4,7 +4,7 @@ mod server_support;
 
 use std::io::{Read, Write};
 
-use ferrymq::protocol::{Content, Event};
+use ferrymq::protocol::{Content, Event, Pieces};
 use ferrymq::wire::{self, AcceptMode, Command};
 use server_support::{Broker, Client, frame, until};
 
@@ -233,6 +233,7 @@ fn a_message_without_header_or_body_stays_without() {
         (Some(&[][..]), None),
         (Some(&[][..]), Some(empty)),
     ] {
+        let body = body.map(Pieces::Shared);
         let content = Content { header, body };
         client.protocol().send(0, &transfer, false, Some(content));
         let (has_header, has_body) = client.event_of(|event| match event {

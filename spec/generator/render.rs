@@ -162,6 +162,9 @@ fn imports(description: &Description, class: &Class, body: &str) -> String {
         })
     };
     let mut out = String::new();
+    if uses("Range") {
+        out.push_str("use std::ops::Range;\n\n");
+    }
     let shared = [
         ("Text", "Text"),
         ("Array", "array::Array"),

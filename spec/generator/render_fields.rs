@@ -239,8 +239,42 @@ pub fn fields_impl(
             "\nimpl Selected for {name} {{\nfn decode_selected(\n\
              cursor: &mut Cursor<'_>,\n{wanted}: u16,\n) -> Result<Self, DecodeError> {{\n{body}"
         );
-        out.push_str("}\n}\n");
+        out.push_str("}\n\n");
+        walk_body(out, description, class, pack, fields);
+        out.push_str("}\n");
     }
+}
+
+/// The check of all fields that builds none of them.
+fn walk_body(
+    out: &mut String,
+    description: &Description,
+    class: &Class,
+    pack: usize,
+    fields: &[Field],
+) {
+    out.push_str(
+        "#[inline]\nfn walk(\ncursor: &mut Cursor<'_>,\nseen: &mut impl FnMut(usize, Range<usize>),\n\
+         ) -> Result<u16, DecodeError> {\n",
+    );
+    let bits_only = fields.iter().all(is_bit);
+    let mutable = if bits_only { "" } else { "mut " };
+    let _ = writeln!(
+        out,
+        "let {mutable}fields = Fields::of::<Self>(cursor, {pack})?;"
+    );
+    for (index, field) in fields.iter().enumerate() {
+        if is_bit(field) {
+            continue;
+        }
+        let shape = shape(description, class, field);
+        let walk = match shape.walk {
+            Some(walk) => walk.to_string(),
+            None => format!("|cursor| {}(cursor).map(drop)", shape.read),
+        };
+        let _ = writeln!(out, "fields.walked({index}, seen, {walk})?;");
+    }
+    out.push_str("Ok(fields.flags())\n}\n");
 }
 
 fn decode_body(

@@ -1,7 +1,8 @@
 //! From effects of the core to what a client hears.
 
 use crate::broker::{Delivery, Effect};
-use crate::protocol::{Connection, Content};
+use crate::protocol::limits::OUTPUT_BY_REFERENCE_MIN;
+use crate::protocol::{Connection, Content, Pieces};
 use crate::wire::{Command, DetachCode, ExecutionResult, MessageAccept};
 
 use super::Adapter;
@@ -59,10 +60,18 @@ impl Adapter {
             delivery.redelivered,
         );
         let (command, header) = self.transfers.of(delivery);
-        let body = [delivery.message.body()];
+        let message = &delivery.message;
+        let shared;
+        let body = match message.body() {
+            octets if octets.len() < OUTPUT_BY_REFERENCE_MIN => Pieces::Copied(octets),
+            _ => {
+                shared = [message.shared_body()];
+                Pieces::Shared(&shared)
+            }
+        };
         let content = Content {
             header,
-            body: delivery.message.has_body.then_some(&body[..]),
+            body: message.has_body.then_some(body),
         };
         protocol.send_command(
             delivery.channel,

@@ -26,15 +26,16 @@ pub(super) fn transfer(
     header: Option<&Bytes>,
     body: Option<&Body>,
 ) -> Outcome {
-    let parts = match header.map(|header| wire::header::split(header)).transpose() {
-        Ok(parts) => parts,
+    let header = header.map(|header| &header[..]);
+    let body = body.map(|body| &body[..]);
+    let message = match Message::new(header, body, &transfer.destination) {
+        Ok(message) => message,
         Err(error) if error.error_code() == ErrorCode::RESOURCE_LIMIT_EXCEEDED => {
             let command = Command::MessageTransfer(transfer);
             return refused(&command, error.error_code(), &error.to_string()).into();
         }
         Err(error) => return Outcome::Close(error.to_string()),
     };
-    let message = Message::new(parts, body.map(|body| &body[..]), &transfer.destination);
     let request = Request::Transfer {
         destination: transfer.destination,
         // As in qpidd: a client that says nothing wants no accept.

@@ -7,8 +7,9 @@ use bytes::Bytes;
 
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
 use super::ids::{ConnectionKey, ShardId};
-use crate::wire::header::HeaderParts;
-use crate::wire::{self, DeliveryMode, DeliveryProperties, Map, MessageProperties, Text};
+use crate::wire::{
+    self, DecodeError, DeliveryMode, DeliveryProperties, Map, MessageProperties, Text,
+};
 
 /// Which body: the entry of the order that brought it and its place in that entry. With length and
 /// checksum this is all of a body that equality, digests and snapshots know.
@@ -34,14 +35,14 @@ pub struct Message {
     pub has_header: bool,
     /// Whether there is a body segment: an absent one is not the same as an empty one.
     pub has_body: bool,
-    /// The routing key; empty when absent.
-    pub routing_key: Text,
-    /// Milliseconds to live, when more than 0 were given.
-    pub ttl: Option<u64>,
     /// Whether the publisher asks for it to outlive the broker's process.
     pub is_persistent: bool,
     /// The priority; 0 when absent, as in qpidd.
     pub priority: u8,
+    /// The routing key; empty when absent.
+    pub routing_key: Text,
+    /// Milliseconds to live, when more than 0 were given.
+    pub ttl: Option<u64>,
     /// How many octets of `content` are the header segment; the body follows.
     header_bytes: usize,
     /// Where in `content` the time to live is: eight octets of the delivery properties.
@@ -49,9 +50,7 @@ pub struct Message {
     /// Where in `content` the message properties are: a whole struct32.
     properties: Option<(usize, usize)>,
     /// The header segment, delivery properties first, then the body.
-    content: Bytes,
-    /// CRC-32 of the body.
-    checksum: u32,
+    content: Box<[u8]>,
 }
 
 /// Where the first octet of the packing flags of the delivery properties is, which begin the
@@ -62,54 +61,70 @@ const FLAGS_AT: usize = 6;
 const REDELIVERED: u8 = 1 << 2;
 
 impl Message {
-    /// Makes a message of a checked header and a body, copying both into one allocation. `exchange`
+    /// Makes a message of a header segment and a body, copying both into one allocation. `exchange`
     /// is where it was published to: as in qpidd the delivery properties say so, but a message
-    /// without header segment stays without.
-    pub fn new(header: Option<HeaderParts>, body: Option<&[Bytes]>, exchange: &str) -> Message {
-        let has_header = header.is_some();
-        let HeaderParts {
-            delivery,
-            rest,
-            message_properties,
-        } = header.unwrap_or_default();
-        let body_bytes: usize = body
-            .iter()
-            .flat_map(|parts| parts.iter())
-            .map(Bytes::len)
-            .sum();
-        let mut content = Vec::with_capacity(DELIVERY_BYTES_TYPICAL + rest.len() + body_bytes);
-        let mut delivery = has_header.then(|| delivery.unwrap_or_default());
-        if let Some(delivery) = &mut delivery {
-            delivery.exchange = Some(exchange.into());
-        }
-        wire::header::encode(&delivery, &[], &mut content);
-        let rest_at = content.len();
-        content.extend_from_slice(&rest);
-        let delivery = delivery.unwrap_or_default();
-        let header_bytes = content.len();
-        let mut crc = crc32fast::Hasher::new();
-        for part in body.iter().flat_map(|parts| parts.iter()) {
-            crc.update(part);
-            content.extend_from_slice(part);
-        }
-        let before_ttl = [
-            delivery.priority.is_some(),
-            delivery.delivery_mode.is_some(),
-        ];
-        let before_ttl = before_ttl.into_iter().filter(|is_there| *is_there).count();
-        Message {
-            has_header,
+    /// without header segment stays without. The header is checked here, once and whole, so that it
+    /// can never fail for whoever touches it later.
+    ///
+    /// # Errors
+    /// The header is malformed or passes a bound.
+    pub fn new(
+        header: Option<&[u8]>,
+        body: Option<&[Bytes]>,
+        exchange: &str,
+    ) -> Result<Message, DecodeError> {
+        let pieces = body.unwrap_or_default();
+        let body_bytes: usize = pieces.iter().map(Bytes::len).sum();
+        let header_bytes = header.map_or(0, <[u8]>::len);
+        let more = DELIVERY_BYTES_MORE + exchange.len();
+        let mut content = Vec::with_capacity(header_bytes + more + body_bytes);
+        let mut message = Message {
+            has_header: header.is_some(),
             has_body: body.is_some(),
-            routing_key: delivery.routing_key.unwrap_or_default(),
-            ttl: delivery.ttl.filter(|ttl| *ttl > 0),
-            is_persistent: delivery.delivery_mode == Some(DeliveryMode::PERSISTENT),
-            priority: delivery.priority.map_or(0, |priority| priority.0),
-            header_bytes,
-            ttl_at: delivery.ttl.map(|_| FLAGS_AT + 2 + before_ttl),
-            properties: message_properties.map(|r| (rest_at + r.start, rest_at + r.end)),
-            content: Bytes::from(content),
-            checksum: crc.finalize(),
+            is_persistent: false,
+            priority: 0,
+            routing_key: Text::default(),
+            ttl: None,
+            header_bytes: 0,
+            ttl_at: None,
+            properties: None,
+            content: Box::default(),
+        };
+        if let Some(header) = header {
+            message.take_header(header, exchange, &mut content)?;
         }
+        message.header_bytes = content.len();
+        for piece in pieces {
+            content.extend_from_slice(piece);
+        }
+        message.content = content.into_boxed_slice();
+        Ok(message)
+    }
+
+    fn take_header(
+        &mut self,
+        header: &[u8],
+        exchange: &str,
+        content: &mut Vec<u8>,
+    ) -> Result<(), DecodeError> {
+        let layout = wire::header::layout(header)?;
+        let (properties, ttl_at) =
+            wire::header::encode_published(header, &layout, exchange, content);
+        self.properties = properties.map(|range| (range.start, range.end));
+        self.ttl_at = ttl_at;
+        let ttl = ttl_at.and_then(|at| content.get(at..)?.first_chunk());
+        self.ttl = ttl
+            .map(|ttl| u64::from_be_bytes(*ttl))
+            .filter(|ttl| *ttl > 0);
+        if let Some(delivery) = layout.delivery {
+            let persistent = DeliveryMode::PERSISTENT.0;
+            self.is_persistent = delivery.delivery_mode == Some(persistent);
+            self.priority = delivery.priority.unwrap_or(0);
+            // It was checked to be UTF-8.
+            let key = std::str::from_utf8(&header[delivery.routing_key]);
+            self.routing_key = key.map(Text::from).unwrap_or_default();
+        }
+        Ok(())
     }
 
     /// Octets that limits and byte credit count: the encoded header and the body.
@@ -118,13 +133,23 @@ impl Message {
     }
 
     /// The body.
-    pub fn body(&self) -> Bytes {
-        self.content.slice(self.header_bytes..)
+    pub fn body(&self) -> &[u8] {
+        &self.content[self.header_bytes..]
+    }
+
+    /// The body as octets that keep the message for as long as they are needed: for large ones.
+    pub fn shared_body(self: &Arc<Message>) -> Bytes {
+        Bytes::from_owner(OwnedBody(self.clone()))
     }
 
     /// The header segment as published.
     pub fn header(&self) -> &[u8] {
         &self.content[..self.header_bytes]
+    }
+
+    /// CRC-32 of the body.
+    fn checksum(&self) -> u32 {
+        crc32fast::hash(self.body())
     }
 
     /// Appends the header segment of a delivery: flagged when it has been delivered before, with
@@ -163,27 +188,33 @@ impl Message {
     }
 }
 
-/// What delivery properties mostly take: the size of an allocation, no bound.
-const DELIVERY_BYTES_TYPICAL: usize = 64;
+/// The body of a message that is kept for it.
+struct OwnedBody(Arc<Message>);
+
+impl AsRef<[u8]> for OwnedBody {
+    fn as_ref(&self) -> &[u8] {
+        self.0.body()
+    }
+}
+
+/// How much longer than it came, beside the name of the exchange, a header can be when it is kept:
+/// an exchange's length octet, or delivery properties where none came.
+const DELIVERY_BYTES_MORE: usize = FLAGS_AT + 3;
 
 /// The body counts by length and checksum alone.
 impl PartialEq for Message {
     fn eq(&self, other: &Self) -> bool {
-        (self.has_header, self.has_body, self.checksum, self.size())
-            == (
-                other.has_header,
-                other.has_body,
-                other.checksum,
-                other.size(),
-            )
+        (self.has_header, self.has_body, self.size())
+            == (other.has_header, other.has_body, other.size())
             && self.header() == other.header()
+            && self.checksum() == other.checksum()
     }
 }
 
 impl Hash for Message {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.header().hash(state);
-        (self.has_header, self.has_body, self.checksum, self.size()).hash(state);
+        (self.has_header, self.has_body, self.checksum(), self.size()).hash(state);
     }
 }
 
@@ -193,21 +224,19 @@ impl Record for Message {
         let flags = u8::from(self.has_header) | u8::from(self.has_body) << 1;
         flags.encode(to);
         to.sized(self.header());
-        to.sized(&self.content[self.header_bytes..]);
+        to.sized(self.body());
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
         let flags = u8::decode(from)?;
         let header = from.sized("message header")?;
-        let parts = match flags & 1 {
-            0 => None,
-            _ => Some(wire::header::split(header).map_err(|_| from.error("message header"))?),
-        };
-        let exchange = parts
-            .as_ref()
-            .and_then(|parts| parts.delivery.as_ref()?.exchange.clone());
         let body = [Bytes::copy_from_slice(from.sized("message body")?)];
         let body = (flags & 2 != 0).then_some(&body[..]);
-        Ok(Message::new(parts, body, &exchange.unwrap_or_default()))
+        let header = (flags & 1 != 0).then_some(header);
+        // As it was written it names its exchange, which thus stays.
+        let exchange =
+            header.and_then(|header| wire::header::split(header).ok()?.delivery?.exchange);
+        Message::new(header, body, &exchange.unwrap_or_default())
+            .map_err(|_| from.error("message header"))
     }
 }
 

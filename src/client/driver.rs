@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
-use crate::protocol::{ClosedBy, Connection, Content, Event, Time, Tuned};
+use crate::protocol::{ClosedBy, Connection, Content, Event, Pieces, Time, Tuned};
 use crate::wire::{
     AcceptMode, CloseCode, Command, CommandId, DetachCode, ExecutionSync, Map, MessageRelease,
     SequenceSet, Text,
@@ -339,7 +339,7 @@ impl Driver {
             .is_some_and(|entry| entry.exception.is_none());
         let content = (header.is_some() || body.is_some()).then_some(Content {
             header: header.as_deref(),
-            body: body.as_deref(),
+            body: body.as_deref().map(Pieces::Shared),
         });
         let sent = match live {
             true => self.connection.send(channel, &command, sync, content),

@@ -39,5 +39,5 @@ pub use connection::Connection;
 pub use ends::{Receiver, Sender};
 pub use event::{Body, ClosedBy, Event, Tuned};
 pub use output::Output;
-pub use sending::Content;
+pub use sending::{Content, Pieces};
 pub use time::Time;

@@ -19,6 +19,7 @@ use crate::wire::frame::{FrameHeader, HEADER_BYTES};
 use crate::wire::{Command, Control};
 
 use super::limits;
+use super::sending::Pieces;
 
 /// Bytes to write, in order. Also a [`Buf`], for `AsyncWriteExt::write_buf`.
 #[derive(Debug, Default)]
@@ -251,14 +252,22 @@ impl Output {
         self.seal();
     }
 
-    /// A body segment from its pieces, cut into frames; large parts stay shared.
-    pub(super) fn body(&mut self, channel: u16, pieces: &[Bytes], max_frame_size: u16) {
+    /// A body segment, cut into frames.
+    pub(super) fn body(&mut self, channel: u16, pieces: Pieces<'_>, max_frame_size: u16) {
         let segment = Segment {
             kind: SegmentType::BODY,
             channel,
             first: false,
             last: true,
         };
+        match pieces {
+            Pieces::Copied(octets) => self.segment(segment, octets, max_frame_size),
+            Pieces::Shared(pieces) => self.pieces(segment, pieces, max_frame_size),
+        }
+    }
+
+    /// A segment from its pieces, cut into frames; large parts stay shared.
+    fn pieces(&mut self, segment: Segment, pieces: &[Bytes], max_frame_size: u16) {
         let room = usize::from(max_frame_size) - HEADER_BYTES;
         let mut total: usize = pieces.iter().map(Bytes::len).sum();
         let mut pieces = pieces.iter();
@@ -391,7 +400,7 @@ mod tests {
         let mut output = Output::default();
         let large = Bytes::from(vec![7; 10_000]);
         let small = Bytes::from_static(b"tail");
-        output.body(3, &[large.clone(), small], 65535);
+        output.body(3, Pieces::Shared(&[large.clone(), small]), 65535);
         let shared = output
             .chunks
             .iter()

@@ -18,8 +18,17 @@ use super::output::Segment;
 pub struct Content<'a> {
     /// The header segment, encoded.
     pub header: Option<&'a [u8]>,
-    /// The body segment in pieces. Parts of 4096 bytes and more are not copied.
-    pub body: Option<&'a [Bytes]>,
+    /// The body segment.
+    pub body: Option<Pieces<'a>>,
+}
+
+/// The octets of a body segment.
+#[derive(Clone, Copy, Debug)]
+pub enum Pieces<'a> {
+    /// They are copied: for small ones.
+    Copied(&'a [u8]),
+    /// One after the other. Parts of 4096 bytes and more are not copied.
+    Shared(&'a [Bytes]),
 }
 
 impl Connection {

@@ -425,7 +425,7 @@ impl<'a> Cursor<'a> {
             _ => u32::from_be_bytes(self.fixed(T::NAME)?) as usize,
         };
         self.nested(length, T::NAME, |inner| {
-            T::decode_selected(inner, 0).map(drop)
+            T::walk(inner, &mut |_, _| {}).map(drop)
         })
     }
 

@@ -1,5 +1,7 @@
 //! The fields behind packing flags, one by one.
 
+use std::ops::Range;
+
 use super::cursor::Cursor;
 use super::decode_error::DecodeError;
 use super::packed::Packed;
@@ -84,5 +86,27 @@ impl<'c, 'a> Fields<'c, 'a> {
         } else {
             walk(cursor).map(|()| None)
         }
+    }
+
+    /// Passes over a field, if it is there, and says where it lies.
+    #[inline]
+    pub(crate) fn walked(
+        &mut self,
+        index: usize,
+        seen: &mut impl FnMut(usize, Range<usize>),
+        walk: impl FnOnce(&mut Cursor<'a>) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
+        if self.bit(index) {
+            let start = self.cursor.offset();
+            walk(self.cursor.in_field(self.names[index]))?;
+            seen(index, start..self.cursor.offset());
+        }
+        Ok(())
+    }
+
+    /// The packing flags.
+    #[inline]
+    pub(crate) fn flags(&self) -> u16 {
+        self.flags
     }
 }

@@ -26,17 +26,52 @@ pub struct HeaderParts {
 /// Bit of `application-headers` in the packing flags of the message properties.
 const APPLICATION_HEADERS: u16 = 1 << 8;
 
-/// Takes a header segment apart. Structs of known code are checked to the last value, without
-/// building any but the delivery properties; structs of unknown code pass through. The only
-/// allocation is `rest`.
+/// Numbers of fields of the delivery properties.
+const PRIORITY: usize = 3;
+const DELIVERY_MODE: usize = 4;
+const TTL: usize = 5;
+const EXCHANGE: usize = 8;
+const ROUTING_KEY: usize = 9;
+
+/// Where things lie in a header segment that was checked whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Layout {
+    /// The delivery properties.
+    pub delivery: Option<DeliveryLayout>,
+    /// The message properties, size and code included.
+    pub message_properties: Option<Range<usize>>,
+    has_fragment: bool,
+}
+
+/// Where the delivery properties lie, and what the broker reads of them. All offsets are of the
+/// segment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeliveryLayout {
+    /// All of them, size and code included.
+    pub range: Range<usize>,
+    /// The priority, if there is one.
+    pub priority: Option<u8>,
+    /// The delivery mode, if there is one.
+    pub delivery_mode: Option<u8>,
+    /// The first of the eight octets of the time to live, if there is one.
+    pub ttl: Option<usize>,
+    /// The exchange with its length octet; empty where it would be, if there is none.
+    pub exchange: Range<usize>,
+    /// The routing key without its length octet; empty if there is none.
+    pub routing_key: Range<usize>,
+}
+
+/// Octets of size, code and packing flags in front of a struct's fields.
+const FIELDS_AT: usize = 8;
+
+/// Checks a header segment and finds out where things lie. Structs of known code are checked to the
+/// last value, without building any; structs of unknown code pass through. Nothing is allocated.
 ///
 /// # Errors
 /// A struct is cut off, malformed, over the budget in proportion to its size, or one of the known
 /// ones comes twice.
-pub fn split(bytes: &[u8]) -> Result<HeaderParts, DecodeError> {
-    let mut parts = HeaderParts::default();
-    let mut fragment_seen = false;
-    let mut delivery_range = 0..0;
+pub fn layout(bytes: &[u8]) -> Result<Layout, DecodeError> {
+    let mut layout = Layout::default();
     let mut offset = 0;
     while offset < bytes.len() {
         let mut outer = Cursor::new(&bytes[offset..]);
@@ -52,45 +87,93 @@ pub fn split(bytes: &[u8]) -> Result<HeaderParts, DecodeError> {
         };
         let code = u16::from_be_bytes(code);
         let range = offset..offset + 4 + content.len();
-        let repeated = match code {
-            DeliveryProperties::CODE => parts.delivery.is_some(),
-            FragmentProperties::CODE => fragment_seen,
-            MessageProperties::CODE => parts.message_properties.is_some(),
+        let item = &bytes[range.clone()];
+        let is_repeated = match code {
+            DeliveryProperties::CODE => {
+                let delivery = delivery_layout(item, offset).map_err(at)?;
+                layout.delivery.replace(delivery).is_some()
+            }
+            FragmentProperties::CODE => {
+                check::<FragmentProperties>(item, |_, _| {}).map_err(at)?;
+                std::mem::replace(&mut layout.has_fragment, true)
+            }
+            MessageProperties::CODE => {
+                check::<MessageProperties>(item, |_, _| {}).map_err(at)?;
+                let found = range.clone();
+                layout.message_properties.replace(found).is_some()
+            }
             _ => false,
         };
-        if repeated {
+        if is_repeated {
             return Err(DecodeError {
                 field: "header",
                 offset,
                 problem: Problem::Repeated(code),
             });
         }
-        let item = &bytes[range.clone()];
-        match code {
-            DeliveryProperties::CODE => {
-                parts.delivery = Some(select(item, u16::MAX).map_err(at)?);
-                delivery_range = range.clone();
-            }
-            FragmentProperties::CODE => {
-                select::<FragmentProperties>(item, 0).map_err(at)?;
-                fragment_seen = true;
-            }
-            MessageProperties::CODE => {
-                select::<MessageProperties>(item, 0).map_err(at)?;
-                parts.message_properties = Some(range.clone());
-            }
-            _ => {}
-        }
         offset = range.end;
     }
-    if let Some(range) = &mut parts.message_properties
-        && range.start >= delivery_range.end
-    {
-        *range = range.start - delivery_range.len()..range.end - delivery_range.len();
+    Ok(layout)
+}
+
+fn delivery_layout(item: &[u8], offset: usize) -> Result<DeliveryLayout, DecodeError> {
+    let mut layout = DeliveryLayout {
+        range: offset..offset + item.len(),
+        ..DeliveryLayout::default()
+    };
+    let mut exchange = FIELDS_AT..FIELDS_AT;
+    check::<DeliveryProperties>(item, |field, lies: Range<usize>| {
+        if field < EXCHANGE {
+            exchange = lies.end..lies.end;
+        }
+        match field {
+            PRIORITY => layout.priority = item.get(lies.start).copied(),
+            DELIVERY_MODE => layout.delivery_mode = item.get(lies.start).copied(),
+            TTL => layout.ttl = Some(offset + lies.start),
+            EXCHANGE => exchange = lies,
+            ROUTING_KEY => layout.routing_key = offset + lies.start + 1..offset + lies.end,
+            _ => {}
+        }
+    })?;
+    layout.exchange = offset + exchange.start..offset + exchange.end;
+    Ok(layout)
+}
+
+/// Checks the one struct in `item`, size and code included. `seen` is told where in it each field
+/// lies.
+fn check<T: Selected + Struct>(
+    item: &[u8],
+    mut seen: impl FnMut(usize, Range<usize>),
+) -> Result<(), DecodeError> {
+    let mut cursor = Cursor::new(item);
+    cursor.in_field(T::NAME);
+    cursor.coded::<T, u16>(|inner| T::walk(inner, &mut seen))?;
+    cursor.in_field(T::NAME).finish()
+}
+
+/// Takes a header segment apart.
+///
+/// # Errors
+/// As [`layout`].
+pub fn split(bytes: &[u8]) -> Result<HeaderParts, DecodeError> {
+    let layout = layout(bytes)?;
+    let mut parts = HeaderParts {
+        message_properties: layout.message_properties,
+        ..HeaderParts::default()
+    };
+    let mut cut = 0..0;
+    if let Some(delivery) = layout.delivery {
+        cut = delivery.range;
+        parts.delivery = Some(select(&bytes[cut.clone()], u16::MAX)?);
     }
-    parts.rest.reserve_exact(bytes.len() - delivery_range.len());
-    parts.rest.extend_from_slice(&bytes[..delivery_range.start]);
-    parts.rest.extend_from_slice(&bytes[delivery_range.end..]);
+    if let Some(range) = &mut parts.message_properties
+        && range.start >= cut.end
+    {
+        *range = range.start - cut.len()..range.end - cut.len();
+    }
+    parts.rest.reserve_exact(bytes.len() - cut.len());
+    parts.rest.extend_from_slice(&bytes[..cut.start]);
+    parts.rest.extend_from_slice(&bytes[cut.end..]);
     Ok(parts)
 }
 
@@ -120,4 +203,63 @@ pub fn encode(delivery: &Option<DeliveryProperties>, rest: &[u8], out: &mut Vec<
         delivery.encode(out);
     }
     out.extend_from_slice(rest);
+}
+
+/// Appends a header segment as a broker keeps and sends it: the delivery properties first, naming
+/// `exchange` as the place of publication and else as they came, then everything else as it came.
+/// Gives where in what was appended the message properties and the time to live lie.
+pub fn encode_published(
+    bytes: &[u8],
+    layout: &Layout,
+    exchange: &str,
+    out: &mut Vec<u8>,
+) -> (Option<Range<usize>>, Option<usize>) {
+    let start = out.len();
+    let Some(delivery) = &layout.delivery else {
+        let delivery = DeliveryProperties {
+            exchange: Some(exchange.into()),
+            ..DeliveryProperties::default()
+        };
+        delivery.encode(out);
+        let shift = out.len() - start;
+        out.extend_from_slice(bytes);
+        let properties = layout.message_properties.clone();
+        return (properties.map(|r| r.start + shift..r.end + shift), None);
+    };
+    let cut = delivery.range.clone();
+    out.extend_from_slice(&bytes[cut.start..delivery.exchange.start]);
+    super::encode::str8(out, exchange);
+    out.extend_from_slice(&bytes[delivery.exchange.end..cut.end]);
+    let length = out.len() - start;
+    // The size counts what comes behind it.
+    let size = u32::try_from(length - 4).unwrap_or(u32::MAX);
+    out[start..start + 4].copy_from_slice(&size.to_be_bytes());
+    out[start + FIELDS_AT - 1] |= 1 << (EXCHANGE - 8);
+    out.extend_from_slice(&bytes[..cut.start]);
+    out.extend_from_slice(&bytes[cut.end..]);
+    let moved = |range: &Range<usize>| match range.start < cut.start {
+        true => range.start + length..range.end + length,
+        false => range.start - cut.len() + length..range.end - cut.len() + length,
+    };
+    let properties = layout.message_properties.as_ref().map(moved);
+    (properties, delivery.ttl.map(|at| at - cut.start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::packed::Packed;
+
+    #[test]
+    fn field_numbers_are_those_of_the_description() {
+        let name = |field: usize| {
+            let path = DeliveryProperties::FIELDS[field];
+            path.rsplit('.').next()
+        };
+        assert_eq!(name(PRIORITY), Some("priority"));
+        assert_eq!(name(DELIVERY_MODE), Some("delivery-mode"));
+        assert_eq!(name(TTL), Some("ttl"));
+        assert_eq!(name(EXCHANGE), Some("exchange"));
+        assert_eq!(name(ROUTING_KEY), Some("routing-key"));
+    }
 }

@@ -1,5 +1,7 @@
 //! What every struct, control and command has in common: packing flags, then fields.
 
+use std::ops::Range;
+
 use super::cursor::Cursor;
 use super::decode_error::DecodeError;
 use super::encode;
@@ -42,4 +44,12 @@ pub trait Selected: Packed {
     /// builds those whose bit is set in `wanted`; the others are checked all the same (and charged
     /// to the budget) and stay at their default.
     fn decode_selected(cursor: &mut Cursor<'_>, wanted: u16) -> Result<Self, DecodeError>;
+
+    /// Passes over packing flags and fields with all checks and charges of reading them, and builds
+    /// nothing. Gives the flags; `seen` is told of each field that has octets: its number, and the
+    /// cursor's offsets from its first octet to behind its last.
+    fn walk(
+        cursor: &mut Cursor<'_>,
+        seen: &mut impl FnMut(usize, Range<usize>),
+    ) -> Result<u16, DecodeError>;
 }

@@ -25,7 +25,7 @@ use ferrymq::broker::message::Message;
 use ferrymq::broker::{
     Applied, Batch, Command, ConnectionRecord, Core, Delivery, Effect, Options, Origin, Out,
 };
-use ferrymq::wire::header::{self, HeaderParts};
+use ferrymq::wire::header;
 use ferrymq::wire::{
     CommandId, DeliveryProperties, Map, MessageProperties, SequenceSet, Struct32, Value,
 };
@@ -399,14 +399,15 @@ impl Connection {
 
 /// A message that has not been published.
 pub struct Draft {
-    pub header: Option<HeaderParts>,
+    pub header: Option<Vec<u8>>,
     pub body: Option<Vec<Bytes>>,
 }
 
 impl Draft {
     /// As it is when it has been published to an exchange.
     pub fn published(self, exchange: &str) -> Message {
-        Message::new(self.header, self.body.as_deref(), exchange)
+        Message::new(self.header.as_deref(), self.body.as_deref(), exchange)
+            .expect("a sound header")
     }
 }
 
@@ -422,10 +423,8 @@ pub fn message_with(key: &str, body: &str, change: impl FnOnce(&mut DeliveryProp
         ..Default::default()
     };
     change(&mut delivery);
-    let header = HeaderParts {
-        delivery: Some(delivery),
-        ..Default::default()
-    };
+    let mut header = Vec::new();
+    header::encode(&Some(delivery), &[], &mut header);
     Draft {
         header: Some(header),
         body: Some(vec![Bytes::copy_from_slice(body.as_bytes())]),
@@ -442,14 +441,11 @@ pub fn message_with_headers(key: &str, body: &str, headers: &[(&str, Value)]) ->
     let mut bytes = (packed.bytes.len() as u32 + 2).to_be_bytes().to_vec();
     bytes.extend_from_slice(&packed.code.to_be_bytes());
     bytes.extend_from_slice(&packed.bytes);
-    let plain = message(key, body);
-    let delivery = plain.header.and_then(|header| header.delivery);
-    let mut whole = Vec::new();
-    header::encode(&delivery, &bytes, &mut whole);
-    Draft {
-        header: Some(header::split(&whole).expect("a sound header")),
-        body: plain.body,
+    let mut draft = message(key, body);
+    if let Some(header) = &mut draft.header {
+        header.extend_from_slice(&bytes);
     }
+    draft
 }
 
 /// A set of the ids given.

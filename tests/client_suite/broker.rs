@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use ferrymq::client::{Client, Error, Options, Session};
-use ferrymq::protocol::{Body, BrokerConfig, Connection, Content, Event, Time};
+use ferrymq::protocol::{Body, BrokerConfig, Connection, Content, Event, Pieces, Time};
 use ferrymq::wire::url::Url;
 use ferrymq::wire::{
     AcceptMode, CloseCode, Command, CommandId, Control, CreditUnit, DetachCode, ErrorCode,
@@ -365,7 +365,7 @@ impl Serving {
                 };
                 let content = Content {
                     header: header.as_deref(),
-                    body: body.as_deref(),
+                    body: body.as_deref().map(Pieces::Shared),
                 };
                 let transfer = Command::MessageTransfer(transfer);
                 self.end

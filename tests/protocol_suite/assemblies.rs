@@ -1,7 +1,7 @@
 //! Commands with content: segments, frames, limits, byte exactness.
 
 use bytes::Bytes;
-use ferrymq::protocol::{BrokerConfig, ClientConfig, Connection, Content, Event, limits};
+use ferrymq::protocol::{BrokerConfig, ClientConfig, Connection, Content, Event, Pieces, limits};
 use ferrymq::wire::{Command, CommandId, ErrorCode, SegmentType, TxSelect};
 
 use crate::pair::{Pair, broker_config, publish, taken, transfer};
@@ -103,7 +103,7 @@ fn deliveries_are_cut_to_the_peers_frame_size_wherever_the_pieces_end() {
     let header = noise(11_000, 99);
     let content_sent = Content {
         header: Some(&header),
-        body: Some(&pieces),
+        body: Some(Pieces::Shared(&pieces)),
     };
     pair.broker
         .send_command(9, CommandId(0), &transfer("t"), false, Some(content_sent));
@@ -387,7 +387,7 @@ fn large_body_fragments_are_not_copied_in_or_out() {
     assert_eq!(pieces.len(), 2);
     let content = Content {
         header: None,
-        body: Some(pieces),
+        body: Some(Pieces::Shared(pieces)),
     };
     raw.broker
         .send_command(0, CommandId(0), &transfer("t"), false, Some(content));
@@ -411,7 +411,7 @@ fn output_is_the_same_however_it_is_written() {
             let pieces = [Bytes::from(noise(n * 400, n as u8))];
             let content = Content {
                 header: Some(b"head"),
-                body: Some(&pieces),
+                body: Some(Pieces::Shared(&pieces)),
             };
             let id = CommandId(n as u32);
             raw.broker

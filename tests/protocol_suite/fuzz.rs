@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 
 use bytes::{Bytes, BytesMut};
-use ferrymq::protocol::{BrokerConfig, ClientConfig, Connection, Content, Event, Time, limits};
+use ferrymq::protocol::{
+    BrokerConfig, ClientConfig, Connection, Content, Event, Pieces, Time, limits,
+};
 use ferrymq::wire::{CloseCode, CommandId, Control, DetachCode};
 
 use crate::pair::{answer, broker_config, transfer};
@@ -121,7 +123,7 @@ fn meddle(end: &mut Connection, numbers: &mut Numbers) {
             let pieces = [Bytes::from(vec![1; numbers.below(20_000)])];
             let content = Content {
                 header: Some(b""),
-                body: Some(&pieces),
+                body: Some(Pieces::Shared(&pieces)),
             };
             end.send_command(channel, CommandId(7), &transfer("t"), true, Some(content));
         }

@@ -1,7 +1,7 @@
 //! A broker and a client joined without a network, on one virtual clock.
 
 use bytes::{Bytes, BytesMut};
-use ferrymq::protocol::{BrokerConfig, ClientConfig, Connection, Content, Event, Time};
+use ferrymq::protocol::{BrokerConfig, ClientConfig, Connection, Content, Event, Pieces, Time};
 use ferrymq::wire::{Command, DetachCode, MessageTransfer, Text};
 
 /// Two ends and what happened at each.
@@ -160,7 +160,7 @@ pub fn publish(client: &mut Connection, channel: u16, header: Option<&[u8]>, bod
     let pieces = body.map(|body| [Bytes::copy_from_slice(body)]);
     let content = Content {
         header,
-        body: pieces.as_ref().map(|pieces| &pieces[..]),
+        body: pieces.as_ref().map(|pieces| Pieces::Shared(pieces)),
     };
     client.send(channel, &transfer("q"), false, Some(content));
 }

@@ -1,7 +1,7 @@
 //! Events do not depend on how the input was cut.
 
 use bytes::{Bytes, BytesMut};
-use ferrymq::protocol::{ClientConfig, Connection, Content, Event};
+use ferrymq::protocol::{ClientConfig, Connection, Content, Event, Pieces};
 use ferrymq::wire::{Command, CommandId, ExecutionResult, QueueQuery, SequenceSet, TxSelect};
 
 use crate::pair::{Pair, broker_config, polled, publish, transfer};
@@ -43,7 +43,7 @@ pub fn recording() -> (Vec<u8>, Vec<u8>) {
             ];
             let content = Content {
                 header: Some(b"head"),
-                body: Some(&pieces),
+                body: Some(Pieces::Shared(&pieces)),
             };
             pair.broker.send_command(
                 channel,

@@ -131,10 +131,10 @@ pub fn message(uid: u64, exchange: &str, key: &str, ttl: Option<u64>, padding: u
     rest.extend_from_slice(&properties.bytes);
     let mut header = Vec::new();
     wire::header::encode(&Some(delivery), &rest, &mut header);
-    let parts = wire::header::split(&header).expect("the header was just encoded");
     let mut body = uid.to_be_bytes().to_vec();
     body.resize(8 + padding, 0x5A);
-    Message::new(Some(parts), Some(&[Bytes::from(body)]), exchange)
+    Message::new(Some(&header), Some(&[Bytes::from(body)]), exchange)
+        .expect("the header was just encoded")
 }
 
 /// Which message it is.

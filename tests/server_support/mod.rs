@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use ferrymq::protocol::{ClientConfig, Connection, Content, Event, Time};
+use ferrymq::protocol::{ClientConfig, Connection, Content, Event, Pieces, Time};
 use ferrymq::wire::{self, Array, Control, Map, SequenceSet};
 
 /// How long anything is waited for that has to come. Far more than it takes: a test that reaches it
@@ -407,7 +407,7 @@ impl Client {
         let body = [bytes::Bytes::copy_from_slice(body)];
         let content = Content {
             header: Some(&header),
-            body: Some(&body),
+            body: Some(Pieces::Shared(&body)),
         };
         let command = wire::Command::MessageTransfer(transfer);
         let sent = self.protocol.send(channel, &command, false, Some(content));

@@ -3,6 +3,8 @@
 // Generated from spec/amqp-0-10.spec by spec/generator. Not to be edited:
 // UPDATE=1 cargo test --test spec_staleness
 
+use std::ops::Range;
+
 use crate::wire::Text;
 use crate::wire::cursor::Cursor;
 use crate::wire::decode_error::DecodeError;
@@ -137,6 +139,24 @@ impl Selected for FileProperties {
                 cursor.walk_text(1, "str8")
             })?,
         })
+    }
+
+    #[inline]
+    fn walk(
+        cursor: &mut Cursor<'_>,
+        seen: &mut impl FnMut(usize, Range<usize>),
+    ) -> Result<u16, DecodeError> {
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
+        fields.walked(0, seen, |cursor| cursor.walk_text(1, "str8"))?;
+        fields.walked(1, seen, |cursor| cursor.walk_text(1, "str8"))?;
+        fields.walked(2, seen, Cursor::walk_map)?;
+        fields.walked(3, seen, |cursor| Cursor::u8(cursor).map(drop))?;
+        fields.walked(4, seen, |cursor| cursor.walk_text(1, "str8"))?;
+        fields.walked(5, seen, |cursor| cursor.walk_text(1, "str8"))?;
+        fields.walked(6, seen, |cursor| cursor.walk_text(1, "str8"))?;
+        fields.walked(7, seen, |cursor| Cursor::datetime(cursor).map(drop))?;
+        fields.walked(8, seen, |cursor| cursor.walk_text(1, "str8"))?;
+        Ok(fields.flags())
     }
 }
 

@@ -3,6 +3,8 @@
 // Generated from spec/amqp-0-10.spec by spec/generator. Not to be edited:
 // UPDATE=1 cargo test --test spec_staleness
 
+use std::ops::Range;
+
 use crate::wire::Text;
 use crate::wire::cursor::Cursor;
 use crate::wire::decode_error::DecodeError;
@@ -224,6 +226,24 @@ impl Selected for DeliveryProperties {
             resume_ttl: fields.optional(11, Cursor::u64)?,
         })
     }
+
+    #[inline]
+    fn walk(
+        cursor: &mut Cursor<'_>,
+        seen: &mut impl FnMut(usize, Range<usize>),
+    ) -> Result<u16, DecodeError> {
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
+        fields.walked(3, seen, |cursor| DeliveryPriority::decode(cursor).map(drop))?;
+        fields.walked(4, seen, |cursor| DeliveryMode::decode(cursor).map(drop))?;
+        fields.walked(5, seen, |cursor| Cursor::u64(cursor).map(drop))?;
+        fields.walked(6, seen, |cursor| Cursor::datetime(cursor).map(drop))?;
+        fields.walked(7, seen, |cursor| Cursor::datetime(cursor).map(drop))?;
+        fields.walked(8, seen, |cursor| cursor.walk_text(1, "str8"))?;
+        fields.walked(9, seen, |cursor| cursor.walk_text(1, "str8"))?;
+        fields.walked(10, seen, |cursor| cursor.walk_text(2, "str16"))?;
+        fields.walked(11, seen, |cursor| Cursor::u64(cursor).map(drop))?;
+        Ok(fields.flags())
+    }
 }
 
 impl Struct for DeliveryProperties {
@@ -286,6 +306,16 @@ impl Selected for FragmentProperties {
             fragment_size: fields.optional(2, Cursor::u64)?,
         })
     }
+
+    #[inline]
+    fn walk(
+        cursor: &mut Cursor<'_>,
+        seen: &mut impl FnMut(usize, Range<usize>),
+    ) -> Result<u16, DecodeError> {
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
+        fields.walked(2, seen, |cursor| Cursor::u64(cursor).map(drop))?;
+        Ok(fields.flags())
+    }
 }
 
 impl Struct for FragmentProperties {
@@ -336,6 +366,17 @@ impl Selected for ReplyTo {
                 cursor.walk_text(1, "str8")
             })?,
         })
+    }
+
+    #[inline]
+    fn walk(
+        cursor: &mut Cursor<'_>,
+        seen: &mut impl FnMut(usize, Range<usize>),
+    ) -> Result<u16, DecodeError> {
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
+        fields.walked(0, seen, |cursor| cursor.walk_text(1, "str8"))?;
+        fields.walked(1, seen, |cursor| cursor.walk_text(1, "str8"))?;
+        Ok(fields.flags())
     }
 }
 
@@ -453,6 +494,24 @@ impl Selected for MessageProperties {
             })?,
             application_headers: fields.selected(8, wanted, Cursor::map, Cursor::walk_map)?,
         })
+    }
+
+    #[inline]
+    fn walk(
+        cursor: &mut Cursor<'_>,
+        seen: &mut impl FnMut(usize, Range<usize>),
+    ) -> Result<u16, DecodeError> {
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
+        fields.walked(0, seen, |cursor| Cursor::u64(cursor).map(drop))?;
+        fields.walked(1, seen, |cursor| Cursor::uuid(cursor).map(drop))?;
+        fields.walked(2, seen, |cursor| cursor.walk_binary(2, "vbin16"))?;
+        fields.walked(3, seen, |cursor| cursor.walk_sized::<ReplyTo>(2))?;
+        fields.walked(4, seen, |cursor| cursor.walk_text(1, "str8"))?;
+        fields.walked(5, seen, |cursor| cursor.walk_text(1, "str8"))?;
+        fields.walked(6, seen, |cursor| cursor.walk_binary(2, "vbin16"))?;
+        fields.walked(7, seen, |cursor| cursor.walk_binary(2, "vbin16"))?;
+        fields.walked(8, seen, Cursor::walk_map)?;
+        Ok(fields.flags())
     }
 }
 

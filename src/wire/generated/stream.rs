@@ -3,6 +3,8 @@
 // Generated from spec/amqp-0-10.spec by spec/generator. Not to be edited:
 // UPDATE=1 cargo test --test spec_staleness
 
+use std::ops::Range;
+
 use crate::wire::Text;
 use crate::wire::cursor::Cursor;
 use crate::wire::decode_error::DecodeError;
@@ -97,6 +99,20 @@ impl Selected for StreamProperties {
             priority: fields.optional(3, Cursor::u8)?,
             timestamp: fields.optional(4, Cursor::datetime)?,
         })
+    }
+
+    #[inline]
+    fn walk(
+        cursor: &mut Cursor<'_>,
+        seen: &mut impl FnMut(usize, Range<usize>),
+    ) -> Result<u16, DecodeError> {
+        let mut fields = Fields::of::<Self>(cursor, 2)?;
+        fields.walked(0, seen, |cursor| cursor.walk_text(1, "str8"))?;
+        fields.walked(1, seen, |cursor| cursor.walk_text(1, "str8"))?;
+        fields.walked(2, seen, Cursor::walk_map)?;
+        fields.walked(3, seen, |cursor| Cursor::u8(cursor).map(drop))?;
+        fields.walked(4, seen, |cursor| Cursor::datetime(cursor).map(drop))?;
+        Ok(fields.flags())
     }
 }
 
