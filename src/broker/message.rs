@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
 use super::ids::{ConnectionKey, ShardId};
+use crate::wire::header::Layout;
 use crate::wire::{
     self, DecodeError, DeliveryMode, DeliveryProperties, Map, MessageProperties, Text,
 };
@@ -75,9 +76,12 @@ impl Message {
     ) -> Result<Message, DecodeError> {
         let pieces = body.unwrap_or_default();
         let body_bytes: usize = pieces.iter().map(Bytes::len).sum();
-        let header_bytes = header.map_or(0, <[u8]>::len);
-        let more = DELIVERY_BYTES_MORE + exchange.len();
-        let mut content = Vec::with_capacity(header_bytes + more + body_bytes);
+        let layout = header.map(wire::header::layout).transpose()?;
+        let header = header.zip(layout.as_ref());
+        let header_bytes = header.map_or(0, |(header, layout)| {
+            wire::header::published_bytes(header, layout, exchange)
+        });
+        let mut content = Vec::with_capacity(header_bytes + body_bytes);
         let mut message = Message {
             has_header: header.is_some(),
             has_body: body.is_some(),
@@ -85,15 +89,14 @@ impl Message {
             priority: 0,
             routing_key: Text::default(),
             ttl: None,
-            header_bytes: 0,
+            header_bytes,
             ttl_at: None,
             properties: None,
             content: Box::default(),
         };
-        if let Some(header) = header {
-            message.take_header(header, exchange, &mut content)?;
+        if let Some((header, layout)) = header {
+            message.take_header(header, layout, exchange, &mut content);
         }
-        message.header_bytes = content.len();
         for piece in pieces {
             content.extend_from_slice(piece);
         }
@@ -104,27 +107,26 @@ impl Message {
     fn take_header(
         &mut self,
         header: &[u8],
+        layout: &Layout,
         exchange: &str,
         content: &mut Vec<u8>,
-    ) -> Result<(), DecodeError> {
-        let layout = wire::header::layout(header)?;
+    ) {
         let (properties, ttl_at) =
-            wire::header::encode_published(header, &layout, exchange, content);
+            wire::header::encode_published(header, layout, exchange, content);
         self.properties = properties.map(|range| (range.start, range.end));
         self.ttl_at = ttl_at;
         let ttl = ttl_at.and_then(|at| content.get(at..)?.first_chunk());
         self.ttl = ttl
             .map(|ttl| u64::from_be_bytes(*ttl))
             .filter(|ttl| *ttl > 0);
-        if let Some(delivery) = layout.delivery {
+        if let Some(delivery) = &layout.delivery {
             let persistent = DeliveryMode::PERSISTENT.0;
             self.is_persistent = delivery.delivery_mode == Some(persistent);
             self.priority = delivery.priority.unwrap_or(0);
             // It was checked to be UTF-8.
-            let key = std::str::from_utf8(&header[delivery.routing_key]);
+            let key = std::str::from_utf8(&header[delivery.routing_key.clone()]);
             self.routing_key = key.map(Text::from).unwrap_or_default();
         }
-        Ok(())
     }
 
     /// Octets that limits and byte credit count: the encoded header and the body.
@@ -196,10 +198,6 @@ impl AsRef<[u8]> for OwnedBody {
         self.0.body()
     }
 }
-
-/// How much longer than it came, beside the name of the exchange, a header can be when it is kept:
-/// an exchange's length octet, or delivery properties where none came.
-const DELIVERY_BYTES_MORE: usize = FLAGS_AT + 3;
 
 /// The body counts by length and checksum alone.
 impl PartialEq for Message {

@@ -33,15 +33,19 @@ pub(super) struct Whole {
 pub(super) enum Outcome {
     /// More frames are to come.
     More,
-    Whole(Whole),
+    /// The command has arrived whole: [`Assembly::take_whole`] gives it.
+    Whole,
     /// This command cannot be taken; the rest of its assembly is dropped.
-    Refused {
-        id: CommandId,
-        code: ErrorCode,
-        class: u8,
-        command: u8,
-        text: String,
-    },
+    Refused(Box<Refused>),
+}
+
+/// Why a command cannot be taken.
+pub(super) struct Refused {
+    pub(super) id: CommandId,
+    pub(super) code: ErrorCode,
+    pub(super) class: u8,
+    pub(super) command: u8,
+    pub(super) text: String,
 }
 
 /// The frames break the rules: the connection is closed with 501.
@@ -118,9 +122,9 @@ impl Assembly {
         Ok(self.after(frame, outcome, held))
     }
 
-    /// Notes the frame's end and hands out what is whole.
+    /// Notes the frame's end.
     fn after(&mut self, frame: &FrameHeader, outcome: Outcome, held: &mut usize) -> Outcome {
-        if matches!(outcome, Outcome::Refused { .. }) {
+        if matches!(outcome, Outcome::Refused(_)) {
             self.let_go(held);
             self.dropping = true;
         }
@@ -128,7 +132,7 @@ impl Assembly {
             self.leave(frame, held);
             return outcome;
         }
-        self.whole(held)
+        Outcome::Whole
     }
 
     /// Checks that the frame may come here and moves to its segment.
@@ -213,13 +217,13 @@ impl Assembly {
                 class,
                 command,
                 text,
-            }) => Ok(Outcome::Refused {
+            }) => Ok(Outcome::Refused(Box::new(Refused {
                 id: self.id,
                 code: ErrorCode::NOT_IMPLEMENTED,
                 class,
                 command,
                 text,
-            }),
+            }))),
             Err(error) => Err(Fault(error.to_string())),
         }
     }
@@ -275,30 +279,27 @@ impl Assembly {
     }
 
     fn too_large(&self, what: &str, bytes_max: usize) -> Outcome {
-        Outcome::Refused {
+        Outcome::Refused(Box::new(Refused {
             id: self.id,
             code: ErrorCode::RESOURCE_LIMIT_EXCEEDED,
             class: 0,
             command: 0,
             text: format!("{what} exceeds {bytes_max} bytes"),
-        }
+        }))
     }
 
-    /// Hands out the gathered command. `command` is always there: the stage can only pass the
-    /// command segment by decoding it.
-    fn whole(&mut self, held: &mut usize) -> Outcome {
-        let outcome = match self.command.take() {
-            Some(command) => Outcome::Whole(Whole {
-                id: self.id,
-                sync: self.sync,
-                command,
-                header: self.header.take(),
-                body: self.body.take().map(Fragments::finish),
-            }),
-            None => Outcome::More,
-        };
+    /// Hands out the gathered command after [`Outcome::Whole`]; then it is always there: the stage
+    /// can only pass the command segment by decoding it.
+    pub(super) fn take_whole(&mut self, held: &mut usize) -> Option<Whole> {
+        let whole = self.command.take().map(|command| Whole {
+            id: self.id,
+            sync: self.sync,
+            command,
+            header: self.header.take(),
+            body: self.body.take().map(Fragments::finish),
+        });
         self.reset(held);
-        outcome
+        whole
     }
 
     /// Frees what is held.

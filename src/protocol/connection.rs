@@ -203,6 +203,22 @@ impl Connection {
         }
     }
 
+    /// Makes room in `buffer`, which is empty, for reading `bytes` more right behind what waits
+    /// unread here. A frame that the end of a buffer has cut in two is then joined without copying
+    /// all that comes after the cut.
+    pub fn make_room(&mut self, buffer: &mut BytesMut, bytes: usize) {
+        debug_assert!(buffer.is_empty(), "what was read is for handle_input");
+        if self.input.is_empty() || buffer.capacity() >= bytes {
+            buffer.reserve(bytes);
+            return;
+        }
+        let mut whole = std::mem::take(&mut self.input);
+        whole.unsplit(std::mem::take(buffer));
+        whole.reserve(bytes);
+        self.input = whole.split();
+        *buffer = whole;
+    }
+
     /// The socket has no more input: the peer has gone without a word.
     pub fn handle_end_of_input(&mut self) {
         self.end(

@@ -494,14 +494,14 @@ impl Connection {
         };
         match taken {
             Ok(Outcome::More) => Turn::Next,
-            Ok(Outcome::Whole(whole)) => self.arrived(frame.channel, whole),
-            Ok(Outcome::Refused {
-                id,
-                code,
-                class,
-                command,
-                text,
-            }) => self.refuse(frame.channel, id, code, (class, command), text),
+            Ok(Outcome::Whole) => match channel.assembly.take_whole(&mut self.held_bytes) {
+                Some(whole) => self.arrived(frame.channel, whole),
+                None => Turn::Next,
+            },
+            Ok(Outcome::Refused(refused)) => {
+                let what = (refused.class, refused.command);
+                self.refuse(frame.channel, refused.id, refused.code, what, refused.text)
+            }
             Err(Fault(text)) => self.fault(text),
         }
     }

@@ -405,7 +405,7 @@ impl Driver {
 
     /// Reads what the socket has, once. False when it has nothing.
     fn read(&mut self) -> bool {
-        self.input.reserve(self.read_bytes);
+        self.protocol.make_room(&mut self.input, self.read_bytes);
         match self.stream.try_read_buf(&mut self.input) {
             Ok(0) => self.protocol.handle_end_of_input(),
             Ok(octets) => {

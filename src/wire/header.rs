@@ -205,6 +205,15 @@ pub fn encode(delivery: &Option<DeliveryProperties>, rest: &[u8], out: &mut Vec<
     out.extend_from_slice(rest);
 }
 
+/// Octets that [`encode_published`] appends.
+pub fn published_bytes(bytes: &[u8], layout: &Layout, exchange: &str) -> usize {
+    let exchange_bytes = 1 + exchange.len();
+    match &layout.delivery {
+        Some(delivery) => bytes.len() - delivery.exchange.len() + exchange_bytes,
+        None => bytes.len() + FIELDS_AT + exchange_bytes,
+    }
+}
+
 /// Appends a header segment as a broker keeps and sends it: the delivery properties first, naming
 /// `exchange` as the place of publication and else as they came, then everything else as it came.
 /// Gives where in what was appended the message properties and the time to live lie.
@@ -249,6 +258,44 @@ pub fn encode_published(
 mod tests {
     use super::*;
     use crate::wire::packed::Packed;
+
+    #[test]
+    fn a_published_header_takes_the_octets_that_were_foretold() {
+        let delivery = |exchange: Option<&str>| {
+            let mut bytes = Vec::new();
+            let delivery = DeliveryProperties {
+                exchange: exchange.map(Into::into),
+                ttl: Some(7),
+                ..DeliveryProperties::default()
+            };
+            delivery.encode(&mut bytes);
+            bytes
+        };
+        let mut properties = Vec::new();
+        MessageProperties::default().encode(&mut properties);
+        let (without, with) = (delivery(None), delivery(Some("was")));
+        for header in [
+            vec![],
+            properties.clone(),
+            [&properties[..], &without].concat(),
+            [&with[..], &properties].concat(),
+        ] {
+            let layout = layout(&header).unwrap();
+            let mut out = vec![0xff; 3];
+            let (found, ttl) = encode_published(&header, &layout, "now", &mut out);
+            assert_eq!(out.len() - 3, published_bytes(&header, &layout, "now"));
+            let parts = split(&out[3..]).unwrap();
+            assert_eq!(parts.delivery.unwrap().exchange.as_deref(), Some("now"));
+            let found = found.map(|range| out[3..][range].to_vec());
+            assert_eq!(
+                found,
+                parts.message_properties.map(|r| parts.rest[r].to_vec())
+            );
+            let ttl = ttl.map(|at| out[3 + at..3 + at + 8].to_vec());
+            assert_eq!(ttl.is_some(), layout.delivery.is_some());
+            assert!(ttl.is_none_or(|ttl| ttl == 7_u64.to_be_bytes()));
+        }
+    }
 
     #[test]
     fn field_numbers_are_those_of_the_description() {
