@@ -1,6 +1,9 @@
 //! What waits for a member's connections: effects in order, and how much they have proposed.
+//!
+//! Effects of a batch that decided something durable are *held* until the journal has synced it;
+//! what comes for the same connection afterwards waits behind them, so that the order stays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::task::Waker;
 
 use super::{Outstanding, limits};
@@ -30,8 +33,36 @@ impl Woken {
 #[derive(Debug)]
 struct Outbox {
     effects: Vec<Effect>,
+    /// Effects behind them that are not to be seen yet, each until the journal is synced to a
+    /// position.
+    held: VecDeque<(u64, Effect)>,
+    /// The connection's batches that are applied and not synced, by position.
+    unsynced: VecDeque<u64>,
     waker: Waker,
     proposed: usize,
+}
+
+impl Outbox {
+    /// Lets go of what was held until `synced`. True when something still is.
+    fn release(&mut self, synced: u64, woken: &mut Woken) -> bool {
+        let (was_empty, proposed) = (self.effects.is_empty(), self.proposed);
+        while let Some((_, effect)) = self.held.pop_front_if(|(until, _)| *until <= synced) {
+            self.effects.push(effect);
+        }
+        while self
+            .unsynced
+            .pop_front_if(|until| *until <= synced)
+            .is_some()
+        {
+            self.proposed = self.proposed.saturating_sub(1);
+        }
+        let may_read = proposed >= limits::PROPOSED_BATCHES_MAX
+            && self.proposed < limits::PROPOSED_BATCHES_MAX;
+        if may_read || was_empty && !self.effects.is_empty() {
+            woken.push(self.waker.clone());
+        }
+        !self.held.is_empty() || !self.unsynced.is_empty()
+    }
 }
 
 /// The outboxes of one member, by connection. They are bounded by construction: a delivery needs
@@ -40,6 +71,10 @@ struct Outbox {
 pub struct Outboxes {
     boxes: BTreeMap<ConnectionNumber, Outbox>,
     opened: u32,
+    /// Connections that wait for the journal.
+    holding: BTreeSet<ConnectionNumber>,
+    /// How far the journal is synced.
+    synced: u64,
 }
 
 impl Outboxes {
@@ -55,6 +90,8 @@ impl Outboxes {
         let number = ConnectionNumber(self.opened);
         let outbox = Outbox {
             effects: Vec::new(),
+            held: VecDeque::new(),
+            unsynced: VecDeque::new(),
             waker,
             proposed: 0,
         };
@@ -70,11 +107,13 @@ impl Outboxes {
     /// Gives up an outbox with what is in it.
     pub fn close(&mut self, connection: ConnectionNumber) {
         self.boxes.remove(&connection);
+        self.holding.remove(&connection);
     }
 
     /// Gives up all outboxes; numbers go on.
     pub fn close_all(&mut self) {
         self.boxes.clear();
+        self.holding.clear();
     }
 
     /// Swaps what is in an outbox into `effects`, which is empty. The buffers go back and forth, so
@@ -98,10 +137,17 @@ impl Outboxes {
         }
     }
 
-    /// Empties `out` into the outboxes of `member`'s connections. Effects for other members, or for
-    /// connections that are closed, are dropped: they are told elsewhere, or nobody is left to be
-    /// told.
-    pub fn distribute(&mut self, member: MemberId, out: &mut Out, woken: &mut Woken) {
+    /// Empties `out` into the outboxes of `member`'s connections, to be held until the journal is
+    /// synced to `position`; 0 is at once. Effects for other members, or for connections that are
+    /// closed, are dropped: they are told elsewhere, or nobody is left to be told.
+    pub fn distribute(
+        &mut self,
+        member: MemberId,
+        out: &mut Out,
+        position: u64,
+        woken: &mut Woken,
+    ) {
+        let is_synced = position <= self.synced;
         let mut effects = out.effects.drain(..).peekable();
         while let Some((key, effect)) = effects.next() {
             // Effects of one batch are mostly for one connection: it is looked up once for a run.
@@ -110,15 +156,47 @@ impl Outboxes {
                 false => None,
             };
             let Some(outbox) = outbox else { continue };
+            let is_same = |(next, _): &(ConnectionKey, Effect)| *next == key;
+            if !is_synced || !outbox.held.is_empty() {
+                self.holding.insert(key.number);
+                outbox.held.push_back((position, effect));
+                while let Some((_, effect)) = effects.next_if(is_same) {
+                    outbox.held.push_back((position, effect));
+                }
+                continue;
+            }
             if outbox.effects.is_empty() {
                 woken.push(outbox.waker.clone());
             }
             outbox.effects.push(effect);
-            let is_same = |(next, _): &(ConnectionKey, Effect)| *next == key;
             while let Some((_, effect)) = effects.next_if(is_same) {
                 outbox.effects.push(effect);
             }
         }
+    }
+
+    /// A batch of the connection has been applied and counts as proposed until the journal is
+    /// synced to `position`.
+    pub fn applied_unsynced(&mut self, connection: ConnectionNumber, position: u64) {
+        if position <= self.synced {
+            return;
+        }
+        if let Some(outbox) = self.boxes.get_mut(&connection) {
+            outbox.proposed += 1;
+            outbox.unsynced.push_back(position);
+            self.holding.insert(connection);
+        }
+    }
+
+    /// The journal is synced to `position`: what was held until then can be seen.
+    pub fn synced(&mut self, position: u64, woken: &mut Woken) {
+        self.synced = self.synced.max(position);
+        let (boxes, synced) = (&mut self.boxes, self.synced);
+        self.holding.retain(|connection| {
+            boxes
+                .get_mut(connection)
+                .is_some_and(|outbox| outbox.release(synced, woken))
+        });
     }
 
     /// A batch of the connection is on its way.
@@ -143,5 +221,137 @@ impl Outboxes {
         for outbox in self.boxes.values() {
             woken.push(outbox.waker.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::SequenceSet;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    const MEMBER: MemberId = MemberId(1);
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    struct Bench {
+        boxes: Outboxes,
+        connection: ConnectionNumber,
+        woken: Arc<Count>,
+    }
+
+    impl Bench {
+        fn new() -> Bench {
+            let mut boxes = Outboxes::default();
+            let woken = Arc::new(Count::default());
+            let connection = boxes.open(Waker::from(woken.clone()));
+            Bench {
+                boxes,
+                connection,
+                woken,
+            }
+        }
+
+        /// One effect, told apart by its channel.
+        fn effect(&mut self, channel: u16, until: u64) {
+            let key = ConnectionKey {
+                member: MEMBER,
+                number: self.connection,
+            };
+            let effect = Effect::Confirmed {
+                channel,
+                commands: SequenceSet::new(),
+            };
+            let mut out = Out::default();
+            out.effects.push((key, effect));
+            let mut woken = Woken::default();
+            self.boxes.distribute(MEMBER, &mut out, until, &mut woken);
+            woken.wake();
+        }
+
+        fn synced(&mut self, position: u64) {
+            let mut woken = Woken::default();
+            self.boxes.synced(position, &mut woken);
+            woken.wake();
+        }
+
+        fn seen(&mut self) -> Vec<u16> {
+            let mut effects = Vec::new();
+            self.boxes.take(self.connection, &mut effects);
+            let channel = |effect: &Effect| match effect {
+                Effect::Confirmed { channel, .. } => *channel,
+                _ => u16::MAX,
+            };
+            effects.iter().map(channel).collect()
+        }
+
+        fn woken(&self) -> usize {
+            self.woken.0.swap(0, Ordering::Relaxed)
+        }
+    }
+
+    #[test]
+    fn effects_of_a_durable_batch_are_seen_when_it_is_synced() {
+        let mut bench = Bench::new();
+        bench.effect(1, 100);
+        assert_eq!((bench.seen(), bench.woken()), (vec![], 0));
+        bench.synced(99);
+        assert_eq!((bench.seen(), bench.woken()), (vec![], 0));
+        bench.synced(100);
+        assert_eq!((bench.seen(), bench.woken()), (vec![1], 1));
+    }
+
+    #[test]
+    fn what_comes_later_waits_behind_what_is_held() {
+        let mut bench = Bench::new();
+        bench.effect(1, 0);
+        bench.effect(2, 100);
+        bench.effect(3, 0);
+        bench.effect(4, 200);
+        assert_eq!(bench.seen(), [1]);
+        bench.synced(150);
+        assert_eq!(bench.seen(), [2, 3]);
+        bench.synced(200);
+        assert_eq!(bench.seen(), [4]);
+        bench.effect(5, 200);
+        assert_eq!(bench.seen(), [5], "it is synced already");
+    }
+
+    #[test]
+    fn batches_count_as_proposed_until_they_are_synced() {
+        let mut bench = Bench::new();
+        let most = limits::PROPOSED_BATCHES_MAX as u64;
+        for batch in 1..=most {
+            bench.boxes.applied_unsynced(bench.connection, batch * 10);
+        }
+        let proposed = |bench: &mut Bench| {
+            let outstanding = bench.boxes.take(bench.connection, &mut Vec::new());
+            outstanding.proposed as u64
+        };
+        assert_eq!(proposed(&mut bench), most);
+        bench.synced(20);
+        assert_eq!(proposed(&mut bench), most - 2);
+        assert_eq!(bench.woken(), 1, "it may read again");
+        bench.synced(most * 10);
+        assert_eq!(proposed(&mut bench), 0);
+        assert_eq!(bench.woken(), 0, "nothing new came of it");
+    }
+
+    #[test]
+    fn a_closed_connection_holds_nothing() {
+        let mut bench = Bench::new();
+        bench.effect(1, 100);
+        bench.boxes.close(bench.connection);
+        bench.synced(100);
+        assert_eq!((bench.seen(), bench.woken()), (vec![], 0));
     }
 }

@@ -157,7 +157,7 @@ impl State {
         woken: &mut Woken,
     ) {
         self.apply(now, origin, commands);
-        self.outboxes.distribute(member, &mut self.out, woken);
+        self.outboxes.distribute(member, &mut self.out, 0, woken);
         let wants = self.core.wants();
         let is_early = wants.work || wants.deadline < self.sleeps_until;
         if is_early

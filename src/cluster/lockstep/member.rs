@@ -116,7 +116,7 @@ impl<M: Machine> Member<M> {
         let origin = batch.origin;
         let applied = self.machine.apply(&mut batch, &mut self.out);
         digest_effects(&self.out.effects, &mut self.effects);
-        self.outboxes.distribute(self.id, &mut self.out, woken);
+        self.outboxes.distribute(self.id, &mut self.out, 0, woken);
         match origin {
             Origin::Sequencer => {
                 self.ticked = None;
