@@ -62,10 +62,14 @@ impl Adapter {
         let (command, header) = self.transfers.of(delivery);
         let message = &delivery.message;
         let shared;
-        let body = match message.body() {
-            octets if octets.len() < OUTPUT_BY_REFERENCE_MIN => Pieces::Copied(octets),
-            _ => {
-                shared = [message.shared_body()];
+        let octets = message
+            .body()
+            .expect("bodies are fetched before they are sent");
+        let body = match octets.len() < OUTPUT_BY_REFERENCE_MIN {
+            true => Pieces::Copied(octets),
+            false => {
+                let content = message.shared_content();
+                shared = [content.slice(message.header().len()..)];
                 Pieces::Shared(&shared)
             }
         };

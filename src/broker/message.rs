@@ -4,6 +4,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
 use super::ids::{ConnectionKey, ShardId};
@@ -25,12 +26,23 @@ pub struct BodyHandle {
 }
 record!(BodyHandle { shard, index, n });
 
+/// Where the body of a message rests that is not in memory, or may leave it. Not state: members
+/// differ in what they have in memory.
+pub trait Rest: std::fmt::Debug + Send + Sync {
+    /// Fetches the body. It waits for a disk: not to be called with the core locked if it can be
+    /// helped.
+    ///
+    /// # Errors
+    /// The disk refuses, or gives other octets than it was given.
+    fn body(&self) -> Result<Vec<u8>, String>;
+}
+
 /// A message: immutable once published, shared by all queues that hold it.
 ///
-/// `content` is one allocation: the header segment as it will be sent, then the body. It never pins
-/// a connection's read buffer. A delivery copies the header and changes in the copy the few octets
-/// that a delivery changes, so nothing is encoded for it.
-#[derive(Clone, Debug)]
+/// Header and body are one allocation: the header segment as it will be sent, then the body. It
+/// never pins a connection's read buffer. A delivery copies the header and changes in the copy the
+/// few octets that a delivery changes, so nothing is encoded for it.
+#[derive(Debug)]
 pub struct Message {
     /// Whether there is a header segment: an absent one is not the same as an empty one.
     pub has_header: bool,
@@ -50,8 +62,19 @@ pub struct Message {
     ttl_at: Option<usize>,
     /// Where in `content` the message properties are: a whole struct32.
     properties: Option<(usize, usize)>,
-    /// The header segment, delivery properties first, then the body.
+    /// The header segment, delivery properties first, then the body if it is here.
     content: Box<[u8]>,
+    /// Of a body that is not here.
+    resting: Option<Resting>,
+    /// Where the body can be fetched.
+    home: Mutex<Option<Arc<dyn Rest>>>,
+}
+
+/// What is known of a body that is not in memory.
+#[derive(Clone, Copy, Debug)]
+struct Resting {
+    bytes: u64,
+    checksum: u32,
 }
 
 /// Where the first octet of the packing flags of the delivery properties is, which begin the
@@ -93,6 +116,8 @@ impl Message {
             ttl_at: None,
             properties: None,
             content: Box::default(),
+            resting: None,
+            home: Mutex::new(None),
         };
         if let Some((header, layout)) = header {
             message.take_header(header, layout, exchange, &mut content);
@@ -131,17 +156,22 @@ impl Message {
 
     /// Octets that limits and byte credit count: the encoded header and the body.
     pub fn size(&self) -> u64 {
-        self.content.len() as u64
+        let resting = self.resting.map_or(0, |resting| resting.bytes);
+        self.content.len() as u64 + resting
     }
 
-    /// The body.
-    pub fn body(&self) -> &[u8] {
-        &self.content[self.header_bytes..]
+    /// The body, if it is in memory.
+    pub fn body(&self) -> Option<&[u8]> {
+        match self.resting {
+            None => Some(&self.content[self.header_bytes..]),
+            Some(_) => None,
+        }
     }
 
-    /// The body as octets that keep the message for as long as they are needed: for large ones.
-    pub fn shared_body(self: &Arc<Message>) -> Bytes {
-        Bytes::from_owner(OwnedBody(self.clone()))
+    /// Header and body, one behind the other, as octets that keep the message for as long as they
+    /// are needed: for large ones. Only the header, if the body is not in memory.
+    pub fn shared_content(self: &Arc<Message>) -> Bytes {
+        Bytes::from_owner(Content(self.clone()))
     }
 
     /// The header segment as published.
@@ -151,7 +181,64 @@ impl Message {
 
     /// CRC-32 of the body.
     fn checksum(&self) -> u32 {
-        crc32fast::hash(self.body())
+        match self.resting {
+            Some(resting) => resting.checksum,
+            None => crc32fast::hash(&self.content[self.header_bytes..]),
+        }
+    }
+
+    /// Says where the body can be fetched from now on. What was said before is forgotten.
+    pub fn set_home(&self, home: Arc<dyn Rest>) {
+        *self.home.lock() = Some(home);
+    }
+
+    /// The same message without its body, which rests at its home; none if it has no home or no body
+    /// worth it.
+    pub fn rest(&self) -> Option<Message> {
+        let bytes = self.body()?.len() as u64;
+        let home = self.home.lock().clone()?;
+        (bytes > 0).then(|| Message {
+            resting: Some(Resting {
+                bytes,
+                checksum: self.checksum(),
+            }),
+            ..self.with_content(self.header().into(), Some(home))
+        })
+    }
+
+    /// The same message with its body in memory, fetched from its home if need be.
+    ///
+    /// # Errors
+    /// The body cannot be fetched, or is not what it was.
+    pub fn fetch(self: &Arc<Message>) -> Result<Arc<Message>, String> {
+        let Some(resting) = self.resting else {
+            return Ok(self.clone());
+        };
+        let home = self.home.lock().clone();
+        let home = home.ok_or("a message's body rests nowhere")?;
+        let body = home.body()?;
+        if body.len() as u64 != resting.bytes || crc32fast::hash(&body) != resting.checksum {
+            return Err("a message's body is not what it was".to_owned());
+        }
+        let content = [self.header(), &body].concat().into_boxed_slice();
+        Ok(Arc::new(self.with_content(content, Some(home))))
+    }
+
+    fn with_content(&self, content: Box<[u8]>, home: Option<Arc<dyn Rest>>) -> Message {
+        Message {
+            has_header: self.has_header,
+            has_body: self.has_body,
+            is_persistent: self.is_persistent,
+            priority: self.priority,
+            routing_key: self.routing_key.clone(),
+            ttl: self.ttl,
+            header_bytes: self.header_bytes,
+            ttl_at: self.ttl_at,
+            properties: self.properties,
+            content,
+            resting: None,
+            home: Mutex::new(home),
+        }
     }
 
     /// Appends the header segment of a delivery: flagged when it has been delivered before, with
@@ -190,12 +277,12 @@ impl Message {
     }
 }
 
-/// The body of a message that is kept for it.
-struct OwnedBody(Arc<Message>);
+/// The content of a message that is kept for it.
+struct Content(Arc<Message>);
 
-impl AsRef<[u8]> for OwnedBody {
+impl AsRef<[u8]> for Content {
     fn as_ref(&self) -> &[u8] {
-        self.0.body()
+        &self.0.content
     }
 }
 
@@ -216,13 +303,17 @@ impl Hash for Message {
     }
 }
 
-/// In a batch a message travels whole; all else of it follows from header and body.
+/// In a batch a message travels whole; all else of it follows from header and body. Bodies rest on
+/// members that stand alone, and batches of those are never encoded.
 impl Record for Message {
     fn encode(&self, to: &mut Encoder) {
         let flags = u8::from(self.has_header) | u8::from(self.has_body) << 1;
         flags.encode(to);
         to.sized(self.header());
-        to.sized(self.body());
+        to.sized(
+            self.body()
+                .expect("bodies of messages that travel are in memory"),
+        );
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
         let flags = u8::decode(from)?;

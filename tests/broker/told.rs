@@ -94,7 +94,7 @@ impl Arrived {
     fn of(delivery: Delivery) -> Arrived {
         Arrived {
             destination: delivery.subscription.destination.to_string(),
-            body: String::from_utf8_lossy(delivery.message.body()).into_owned(),
+            body: String::from_utf8_lossy(delivery.message.body().expect("in memory")).into_owned(),
             id: delivery.id.0,
             redelivered: delivery.redelivered,
             ttl: delivery.ttl,

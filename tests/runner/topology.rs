@@ -139,6 +139,6 @@ pub fn message(uid: u64, exchange: &str, key: &str, ttl: Option<u64>, padding: u
 
 /// Which message it is.
 pub fn uid_of(message: &Message) -> Option<u64> {
-    let body = message.body();
+    let body = message.body()?;
     body.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))
 }
