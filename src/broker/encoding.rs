@@ -8,6 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use bytes::Bytes;
+
+use super::facts::EncodedMessage;
 use super::message::{BodyHandle, Message};
 use crate::wire::{CommandId, Map, SequenceSet, Text};
 
@@ -36,9 +39,25 @@ pub struct Encoder {
     pub bytes: Vec<u8>,
     /// The messages met, by handle.
     pub messages: BTreeMap<BodyHandle, Arc<Message>>,
+    /// Long runs that were not copied, each with the offset in `bytes` before which it belongs. None:
+    /// all are copied.
+    pub shared: Option<Vec<(usize, Bytes)>>,
 }
 
+/// Shorter runs are cheaper copied than kept apart.
+const SHARED_BYTES_MIN: usize = 1024;
+
 impl Encoder {
+    /// Writes octets that can be shared: see `shared`.
+    pub fn shared(&mut self, run: &Bytes) {
+        match &mut self.shared {
+            Some(shared) if run.len() >= SHARED_BYTES_MIN => {
+                shared.push((self.bytes.len(), run.clone()));
+            }
+            _ => self.raw(run),
+        }
+    }
+
     /// Writes octets as they are.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
@@ -70,7 +89,13 @@ pub struct Decoder<'a> {
     offset: usize,
     /// The messages that handles stand for; filled by the snapshot before the queues are read.
     pub messages: BTreeMap<BodyHandle, Arc<Message>>,
+    /// Makes the messages of facts; None: they are made of what stands there.
+    pub message_by: Option<MessageBy<'a>>,
 }
+
+/// What makes a message of one that stands in a fact.
+pub type MessageBy<'a> =
+    &'a mut dyn FnMut(&EncodedMessage<'_>) -> Result<Arc<Message>, EncodingError>;
 
 impl<'a> Decoder<'a> {
     /// Reads from the start of `bytes`.
@@ -79,7 +104,13 @@ impl<'a> Decoder<'a> {
             bytes,
             offset: 0,
             messages: BTreeMap::new(),
+            message_by: None,
         }
+    }
+
+    /// The offset of what is read next.
+    pub fn offset(&self) -> usize {
+        self.offset
     }
 
     /// The next `count` octets.

@@ -59,3 +59,7 @@ pub const COMPLETED_REMEMBERED_MAX: usize = 1024;
 /// How many exchanges a message passes on its way from alternate to alternate, so that two that
 /// name each other end.
 pub const ALTERNATES_MAX: usize = 2;
+
+/// Indices, positions in a queue and keys of queues stay below: counted one by one, a thousand million
+/// a second, they get there in a century. A larger one in a journal is damage.
+pub const COUNTED_MAX: u64 = 1 << 62;

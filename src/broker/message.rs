@@ -142,6 +142,11 @@ impl Message {
         }
     }
 
+    /// Header segment and body, one behind the other.
+    pub fn content(&self) -> &Bytes {
+        &self.content
+    }
+
     /// The delivery properties, decoded now. None when there is no header segment.
     pub fn delivery_properties(&self) -> Option<DeliveryProperties> {
         wire::header::split(self.header()).ok()?.delivery
