@@ -331,9 +331,10 @@ impl Record for Map {
     }
 }
 
-/// Gives a structure its encoding: its fields in the order named. All must be named.
+/// Gives a structure its encoding: its fields in the order named. All must be named. What is read
+/// can be checked: `if` a condition on the fields, `else` what is wrong.
 macro_rules! record {
-    ($type:ty { $($field:ident),* $(,)? }) => {
+    ($type:ty { $($field:ident),* $(,)? } $(if $sound:expr, else $wrong:literal)?) => {
         impl $crate::broker::encoding::Record for $type {
             fn encode(&self, to: &mut $crate::broker::encoding::Encoder) {
                 let Self { $($field),* } = self;
@@ -345,6 +346,9 @@ macro_rules! record {
             ) -> Result<Self, $crate::broker::encoding::EncodingError> {
                 $(let $field = $crate::broker::encoding::Record::decode(from)?;)*
                 let _ = from;
+                $(if !$sound {
+                    return Err(from.error($wrong));
+                })?
                 Ok(Self { $($field),* })
             }
         }

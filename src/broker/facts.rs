@@ -21,6 +21,9 @@
 //! Numbers of variants are not used again and the layout of a variant does not change: a fact that
 //! must say more is a new variant. [`VERSION`] counts changes of the frame around them.
 
+mod gathered;
+mod live;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -31,6 +34,8 @@ use super::ids::{GroupTime, QueueKey};
 use super::limits;
 use super::message::{BodyHandle, Message};
 use crate::wire::{self, Map, Text};
+
+pub use self::gathered::Gathered;
 
 /// What is written first in a record: how the rest is to be read.
 pub const VERSION: u8 = 1;
@@ -122,6 +127,8 @@ pub struct Place {
     pub expires: GroupTime,
 }
 
+record!(Place { queue, position, expires } if position > 0 && is_counted(position), else "position");
+
 /// Messages that have left a queue for good: accepted, sent without accept, expired, purged,
 /// rejected, rerouted. What was never there may be named too.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,11 +140,7 @@ pub struct Dequeued {
     /// And these.
     pub positions: Positions,
 }
-record!(Dequeued {
-    queue,
-    before,
-    positions
-});
+record!(Dequeued { queue, before, positions } if is_counted(before), else "position");
 
 /// Messages that were rejected and are on their way to the queue's alternate exchange, until a
 /// [`Dequeued`] names them.
@@ -199,7 +202,7 @@ record!(QueueDefinition {
     alternate,
     arguments,
     tail
-});
+} if is_counted(tail), else "position");
 
 /// A binding as made.
 #[derive(Clone, Debug, PartialEq)]
@@ -235,7 +238,7 @@ record!(Rerouting { queue, exchange });
 pub struct Definitions {
     /// Keys of queues up to this one have been given.
     pub incarnations: u64,
-    /// Exchanges, each behind its alternate.
+    /// Exchanges, the standard ones too.
     pub exchanges: Vec<ExchangeDefinition>,
     /// Queues.
     pub queues: Vec<QueueDefinition>,
@@ -250,14 +253,37 @@ record!(Definitions {
     queues,
     bindings,
     rerouting
-});
+} if is_counted(incarnations), else "queue's key");
 
-/// Beyond what counting one by one reaches: a number from here on is damage, and adding to one below
-/// does not overflow.
-fn counted(number: u64, what: &'static str, from: &Decoder<'_>) -> Result<u64, EncodingError> {
-    match number < limits::COUNTED_MAX {
-        true => Ok(number),
-        false => Err(from.error(what)),
+/// Of positions in order.
+impl FromIterator<u64> for Positions {
+    fn from_iter<T: IntoIterator<Item = u64>>(positions: T) -> Self {
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        for position in positions {
+            match ranges.last_mut() {
+                Some((_, last)) if *last + 1 == position => *last = position,
+                _ => ranges.push((position, position)),
+            }
+        }
+        Positions(ranges)
+    }
+}
+
+/// Whether counting one by one comes to a number: others are damage. To one that it comes to, one
+/// can be added.
+fn is_counted(number: u64) -> bool {
+    number < limits::COUNTED_MAX
+}
+
+impl Record for QueueKey {
+    fn encode(&self, to: &mut Encoder) {
+        self.0.encode(to);
+    }
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
+        match u64::decode(from)? {
+            key if is_counted(key) => Ok(QueueKey(key)),
+            _ => Err(from.error("queue's key")),
+        }
     }
 }
 
@@ -269,35 +295,12 @@ impl Record for Positions {
         let ranges = Vec::<(u64, u64)>::decode(from)?;
         let mut next = 0;
         for (first, last) in &ranges {
-            if *first < next || last < first {
+            if *first < next || last < first || !is_counted(*last) {
                 return Err(from.error("ranges of positions"));
             }
-            next = counted(*last, "position", from)? + 1;
+            next = *last + 1;
         }
         Ok(Positions(ranges))
-    }
-}
-
-impl Record for Place {
-    fn encode(&self, to: &mut Encoder) {
-        let Self {
-            queue,
-            position,
-            expires,
-        } = self;
-        queue.encode(to);
-        position.encode(to);
-        expires.encode(to);
-    }
-    fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
-        let queue = QueueKey::decode(from)?;
-        let position = counted(u64::decode(from)?, "position", from)?;
-        let expires = GroupTime::decode(from)?;
-        Ok(Place {
-            queue,
-            position,
-            expires,
-        })
     }
 }
 
@@ -329,6 +332,9 @@ impl Record for Enqueued {
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
         let handle = BodyHandle::decode(from)?;
+        if !is_counted(handle.index) {
+            return Err(from.error("message handle"));
+        }
         let places = Record::decode(from)?;
         let flags = u8::decode(from)?;
         let (header, body) = (u32::decode(from)?, u32::decode(from)?);
@@ -345,6 +351,9 @@ impl Record for Enqueued {
             Some(make) => make(&encoded)?,
             None => encoded.message()?,
         };
+        if !message.is_persistent {
+            return Err(from.error("persistent message"));
+        }
         Ok(Enqueued {
             handle,
             places,
@@ -425,10 +434,11 @@ impl Record for FactRecord {
         if u8::decode(from)? != VERSION {
             return Err(from.error("version of facts"));
         }
-        Ok(FactRecord {
-            index: counted(u64::decode(from)?, "index", from)?,
-            time: GroupTime::decode(from)?,
-            facts: Vec::decode(from)?,
-        })
+        let (index, time) = (u64::decode(from)?, GroupTime::decode(from)?);
+        if !is_counted(index) {
+            return Err(from.error("index"));
+        }
+        let facts = Vec::decode(from)?;
+        Ok(FactRecord { index, time, facts })
     }
 }

@@ -104,7 +104,6 @@ record_newtype!(ExchangeId(u32));
 record_newtype!(SessionId(u32));
 record_newtype!(SubscriptionId(u32));
 record_newtype!(GroupTime(u64));
-record_newtype!(QueueKey(u64));
 super::encoding::record!(ConnectionKey { member, number });
 super::encoding::record!(ChannelKey {
     connection,
