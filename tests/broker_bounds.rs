@@ -5,6 +5,7 @@ mod broker;
 use std::sync::Arc;
 
 use broker::{Broker, Session, ids, range};
+use ferrymq::broker::facts::Gathered;
 use ferrymq::broker::ids::{
     ConnectionId, ConnectionKey, ConnectionNumber, GroupTime, MemberId, QueueRef, ShardId,
     SubscriptionId,
@@ -392,6 +393,7 @@ fn clone_of_a_queue_shares_its_entries() {
                 message,
             },
             GroupTime::NEVER,
+            &mut Gathered::default(),
         );
     }
     let clone = queue.clone();

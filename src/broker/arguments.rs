@@ -43,6 +43,11 @@ pub const WITHOUT_EFFECT: [&str; 27] = [
     "qpid.paging",
 ];
 
+/// Whether a binding with these arguments ends with the session that made it.
+pub fn is_session_scoped(arguments: &Map) -> bool {
+    arguments.get("x-scope").and_then(Value::as_str) == Some("session")
+}
+
 /// Whether a flag is set: a truth value, a number that is not 0, or text other than `false` and `0`.
 pub fn flag(arguments: &Map, name: &str) -> bool {
     match arguments.get(name) {

@@ -8,8 +8,9 @@ use super::connections::Connections;
 use super::effect::{Applied, Out, Wants};
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use super::exchanges::{Exchange, standard_exchanges};
+use super::facts::Gathered;
 use super::ids::{
-    ConnectionKey, ExchangeId, GroupTime, MemberId, QueueId, QueueRef, SessionId, ShardId,
+    ConnectionKey, ExchangeId, GroupTime, MemberId, QueueId, QueueKey, QueueRef, SessionId, ShardId,
 };
 use super::limits;
 use super::message::BodyHandle;
@@ -81,6 +82,8 @@ pub(super) struct Scratch {
     pub last: Option<(ConnectionKey, u16, SessionId)>,
     /// The next body's handle in this entry.
     pub handle: BodyHandle,
+    /// What the batch decided that must survive.
+    pub facts: Gathered,
 }
 
 impl Hash for Scratch {
@@ -107,6 +110,8 @@ pub struct Core {
     pub(super) exchange_names: BTreeMap<Text, ExchangeId>,
     pub(super) queues: Slab<Queue>,
     pub(super) queue_names: BTreeMap<Text, QueueId>,
+    /// Durable queues by their names in facts.
+    pub(super) queue_keys: BTreeMap<QueueKey, QueueId>,
     pub(super) connections: Connections,
     pub(super) sessions: Slab<Session>,
     pub(super) session_names: BTreeMap<SessionName, SessionId>,
@@ -130,6 +135,7 @@ record!(Core {
     exchange_names,
     queues,
     queue_names,
+    queue_keys,
     connections,
     sessions,
     session_names,
@@ -156,6 +162,7 @@ impl Core {
             exchange_names: BTreeMap::new(),
             queues: Slab::default(),
             queue_names: BTreeMap::new(),
+            queue_keys: BTreeMap::new(),
             connections: Connections::default(),
             sessions: Slab::default(),
             session_names: BTreeMap::new(),
@@ -166,11 +173,44 @@ impl Core {
             scratch: Scratch::default(),
         };
         for exchange in standard_exchanges() {
-            let name = exchange.name.clone();
-            let id = ExchangeId(core.exchanges.insert(exchange));
-            core.exchange_names.insert(name, id);
+            core.add_exchange(exchange);
         }
         core
+    }
+
+    /// Puts an exchange into the world.
+    pub(super) fn add_exchange(&mut self, exchange: Exchange) -> ExchangeId {
+        let (name, alternate) = (exchange.name.clone(), exchange.alternate);
+        let id = ExchangeId(self.exchanges.insert(exchange));
+        self.exchange_names.insert(name, id);
+        self.use_as_alternate(alternate);
+        id
+    }
+
+    /// Puts a queue into the world: its reference is given its slot.
+    pub(super) fn add_queue(&mut self, queue: Queue) -> QueueId {
+        let (name, key, alternate) = (queue.name.clone(), queue.reference.key(), queue.alternate);
+        let is_durable = queue.is_durable;
+        let id = QueueId(self.queues.insert(queue));
+        self.queue_mut(id).reference.id = id;
+        self.queue_names.insert(name, id);
+        if is_durable {
+            self.queue_keys.insert(key, id);
+        }
+        self.use_as_alternate(alternate);
+        id
+    }
+
+    fn use_as_alternate(&mut self, exchange: Option<ExchangeId>) {
+        if let Some(exchange) = exchange {
+            self.exchange_mut(exchange).alternate_users += 1;
+        }
+    }
+
+    /// The name of an exchange that is durable.
+    pub(super) fn durable_name(&self, exchange: Option<ExchangeId>) -> Option<Text> {
+        let exchange = self.exchanges.get(exchange?.0)?;
+        exchange.is_durable.then(|| exchange.name.clone())
     }
 
     /// The index of the entry applied last; 0 for none.
@@ -190,6 +230,12 @@ impl Core {
             .get(&member)
             .filter(|o| o.epoch == epoch)
             .map_or(0, |o| o.seq)
+    }
+
+    /// Group time goes on from here.
+    pub(super) fn go_on_at(&mut self, time: GroupTime) {
+        self.time = time;
+        self.purge_due = purge_due(time, &self.options);
     }
 
     /// What the core wants of its sequencer.
@@ -214,6 +260,7 @@ impl Core {
         self.time = batch.time;
         self.scratch.steps = limits::WORK_PER_ENTRY_MAX;
         self.scratch.last = None;
+        self.scratch.facts.begin(out.wants_facts);
         let answer = self.take_origin(batch.origin, out);
         if answer != Applied::Done {
             batch.commands.clear();
@@ -233,6 +280,7 @@ impl Core {
         }
         self.fail_orphans(out);
         self.tell(out);
+        self.scratch.facts.finish(&self.queues, &mut out.facts);
         answer
     }
 

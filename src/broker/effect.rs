@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::command::Refusal;
+use super::facts::Fact;
 use super::ids::{ConnectionKey, GroupTime};
 use super::message::Message;
 use crate::wire::{AcceptMode, AcquireMode, CommandId, DetachCode, SequenceSet, Struct32, Text};
@@ -127,6 +128,12 @@ super::encoding::record!(Tag {
 pub struct Out {
     /// Effects and whose they are, in order.
     pub effects: Vec<(ConnectionKey, Effect)>,
+    /// Whether the caller has a journal and so wants facts. It decides nothing but whether they are
+    /// collected: the state comes out the same.
+    pub wants_facts: bool,
+    /// What the batch decided that must survive, to be written as one [`super::FactRecord`] with the
+    /// batch's index and time. None: nothing of the batch must survive.
+    pub facts: Vec<Fact>,
 }
 
 /// What became of a batch.

@@ -8,6 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use bytes::Bytes;
+
+use super::facts::EncodedMessage;
 use super::message::{BodyHandle, Message};
 use crate::wire::{CommandId, Map, SequenceSet, Text};
 
@@ -36,9 +39,25 @@ pub struct Encoder {
     pub bytes: Vec<u8>,
     /// The messages met, by handle.
     pub messages: BTreeMap<BodyHandle, Arc<Message>>,
+    /// Long runs that were not copied, each with the offset in `bytes` before which it belongs. None:
+    /// all are copied.
+    pub shared: Option<Vec<(usize, Bytes)>>,
 }
 
+/// Shorter runs are cheaper copied than kept apart.
+const SHARED_BYTES_MIN: u64 = 4096;
+
 impl Encoder {
+    /// Writes header and body of a message; a large one can be shared: see `shared`.
+    pub fn content(&mut self, message: &Arc<Message>) {
+        match &mut self.shared {
+            Some(shared) if message.size() >= SHARED_BYTES_MIN => {
+                shared.push((self.bytes.len(), message.shared_content()));
+            }
+            _ => self.raw(message.content()),
+        }
+    }
+
     /// Writes octets as they are.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
@@ -70,7 +89,13 @@ pub struct Decoder<'a> {
     offset: usize,
     /// The messages that handles stand for; filled by the snapshot before the queues are read.
     pub messages: BTreeMap<BodyHandle, Arc<Message>>,
+    /// Makes the messages of facts; None: they are made of what stands there.
+    pub message_by: Option<MessageBy<'a>>,
 }
+
+/// What makes a message of one that stands in a fact.
+pub type MessageBy<'a> =
+    &'a mut dyn FnMut(&EncodedMessage<'_>) -> Result<Arc<Message>, EncodingError>;
 
 impl<'a> Decoder<'a> {
     /// Reads from the start of `bytes`.
@@ -79,7 +104,13 @@ impl<'a> Decoder<'a> {
             bytes,
             offset: 0,
             messages: BTreeMap::new(),
+            message_by: None,
         }
+    }
+
+    /// The offset of what is read next.
+    pub fn offset(&self) -> usize {
+        self.offset
     }
 
     /// The next `count` octets.
@@ -300,9 +331,10 @@ impl Record for Map {
     }
 }
 
-/// Gives a structure its encoding: its fields in the order named. All must be named.
+/// Gives a structure its encoding: its fields in the order named. All must be named. What is read
+/// can be checked: `if` a condition on the fields, `else` what is wrong.
 macro_rules! record {
-    ($type:ty { $($field:ident),* $(,)? }) => {
+    ($type:ty { $($field:ident),* $(,)? } $(if $sound:expr, else $wrong:literal)?) => {
         impl $crate::broker::encoding::Record for $type {
             fn encode(&self, to: &mut $crate::broker::encoding::Encoder) {
                 let Self { $($field),* } = self;
@@ -314,6 +346,9 @@ macro_rules! record {
             ) -> Result<Self, $crate::broker::encoding::EncodingError> {
                 $(let $field = $crate::broker::encoding::Record::decode(from)?;)*
                 let _ = from;
+                $(if !$sound {
+                    return Err(from.error($wrong));
+                })?
                 Ok(Self { $($field),* })
             }
         }

@@ -68,6 +68,18 @@ pub struct QueueRef {
     pub incarnation: u64,
 }
 
+/// A queue in facts: its incarnation, which no other queue of the shard ever has, also after a
+/// restart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueKey(pub u64);
+
+impl QueueRef {
+    /// The queue's name in facts.
+    pub fn key(self) -> QueueKey {
+        QueueKey(self.incarnation)
+    }
+}
+
 /// Milliseconds of group time: they never go back, and only the sequencer makes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupTime(pub u64);

@@ -14,6 +14,10 @@ pub const WORK_PER_ENTRY_MAX: u32 = 1024;
 /// one subscription may take in a step of work: about as long as a delivery.
 pub const SELECTED_BYTES_PER_STEP: usize = 64;
 
+/// Octets of a message that one step of work reroutes: a journal writes the message again, and so
+/// one entry makes it write 16 MiB and a message at most.
+pub const REROUTED_BYTES_PER_STEP: u64 = 16 * 1024;
+
 /// Sessions on one connection. Qpid's clients use a few; a channel number allows 65,535, which a
 /// hostile one would use to fill memory.
 pub const SESSIONS_PER_CONNECTION_MAX: usize = 1024;
@@ -59,3 +63,7 @@ pub const COMPLETED_REMEMBERED_MAX: usize = 1024;
 /// How many exchanges a message passes on its way from alternate to alternate, so that two that
 /// name each other end.
 pub const ALTERNATES_MAX: usize = 2;
+
+/// Indices, positions in a queue and keys of queues stay below: counted one by one, a thousand million
+/// a second, they get there in a century. A larger one in a journal is damage.
+pub const COUNTED_MAX: u64 = 1 << 62;

@@ -70,6 +70,23 @@ pub struct Message {
     home: Mutex<Option<Arc<dyn Rest>>>,
 }
 
+/// A message whose body is being copied.
+struct Unfinished {
+    has_body: bool,
+    message: Message,
+    content: Vec<u8>,
+}
+
+impl Unfinished {
+    fn finished(self) -> Message {
+        Message {
+            has_body: self.has_body,
+            content: self.content.into_boxed_slice(),
+            ..self.message
+        }
+    }
+}
+
 /// What is known of a body that is not in memory.
 #[derive(Clone, Copy, Debug)]
 struct Resting {
@@ -97,17 +114,42 @@ impl Message {
         body: Option<&[Bytes]>,
         exchange: &str,
     ) -> Result<Message, DecodeError> {
+        let layout = header.map(wire::header::layout).transpose()?;
         let pieces = body.unwrap_or_default();
-        let body_bytes: usize = pieces.iter().map(Bytes::len).sum();
+        let body_bytes = pieces.iter().map(Bytes::len).sum();
+        let header = header.zip(layout.as_ref());
+        let mut message = Message::begun(header, exchange, body_bytes);
+        message.has_body = body.is_some();
+        for piece in pieces {
+            message.content.extend_from_slice(piece);
+        }
+        Ok(message.finished())
+    }
+
+    /// Makes a message of what one that was published kept: its header names its exchange, and
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// As for [`Message::new`].
+    pub fn kept(header: Option<&[u8]>, body: Option<&[u8]>) -> Result<Message, DecodeError> {
         let layout = header.map(wire::header::layout).transpose()?;
         let header = header.zip(layout.as_ref());
+        let exchange = header.map_or("", |(header, layout)| layout.exchange(header));
+        let mut message = Message::begun(header, exchange, body.map_or(0, <[u8]>::len));
+        message.has_body = body.is_some();
+        message.content.extend_from_slice(body.unwrap_or_default());
+        Ok(message.finished())
+    }
+
+    /// A message with its header, and room for a body.
+    fn begun(header: Option<(&[u8], &Layout)>, exchange: &str, body_bytes: usize) -> Unfinished {
         let header_bytes = header.map_or(0, |(header, layout)| {
             wire::header::published_bytes(header, layout, exchange)
         });
         let mut content = Vec::with_capacity(header_bytes + body_bytes);
         let mut message = Message {
             has_header: header.is_some(),
-            has_body: body.is_some(),
+            has_body: false,
             is_persistent: false,
             priority: 0,
             routing_key: Text::default(),
@@ -122,11 +164,11 @@ impl Message {
         if let Some((header, layout)) = header {
             message.take_header(header, layout, exchange, &mut content);
         }
-        for piece in pieces {
-            content.extend_from_slice(piece);
+        Unfinished {
+            has_body: false,
+            message,
+            content,
         }
-        message.content = content.into_boxed_slice();
-        Ok(message)
     }
 
     fn take_header(
@@ -166,6 +208,18 @@ impl Message {
             None => Some(&self.content[self.header_bytes..]),
             Some(_) => None,
         }
+    }
+
+    /// Header and body, one behind the other.
+    ///
+    /// # Panics
+    /// The body is not in memory. Whoever writes a message fetches it first.
+    pub fn content(&self) -> &[u8] {
+        assert!(
+            self.resting.is_none(),
+            "a body is fetched before it is written"
+        );
+        &self.content
     }
 
     /// Header and body, one behind the other, as octets that keep the message for as long as they
@@ -310,22 +364,15 @@ impl Record for Message {
         let flags = u8::from(self.has_header) | u8::from(self.has_body) << 1;
         flags.encode(to);
         to.sized(self.header());
-        to.sized(
-            self.body()
-                .expect("bodies of messages that travel are in memory"),
-        );
+        to.sized(&self.content()[self.header_bytes..]);
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
         let flags = u8::decode(from)?;
         let header = from.sized("message header")?;
-        let body = [Bytes::copy_from_slice(from.sized("message body")?)];
-        let body = (flags & 2 != 0).then_some(&body[..]);
+        let body = from.sized("message body")?;
+        let body = (flags & 2 != 0).then_some(body);
         let header = (flags & 1 != 0).then_some(header);
-        // As it was written it names its exchange, which thus stays.
-        let exchange =
-            header.and_then(|header| wire::header::split(header).ok()?.delivery?.exchange);
-        Message::new(header, body, &exchange.unwrap_or_default())
-            .map_err(|_| from.error("message header"))
+        Message::kept(header, body).map_err(|_| from.error("message header"))
     }
 }
 

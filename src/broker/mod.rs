@@ -13,7 +13,8 @@
 //! What is where: `command` and `effect` are the two sides; `core` holds the state and `apply/`
 //! what each command does to it; `connections`, `session`, `subscription`, `queue`, `exchange`,
 //! `exchanges`, `message` are the parts; `blocks`, `slab`, `ring`, `ranges`, `credit`, `selector`, `arguments` are what they are
-//! made of; `encoding`, `snapshot`, `digest` are how a core is carried and compared.
+//! made of; `encoding`, `snapshot`, `digest` are how a core is carried and compared; `facts` are what must
+//! survive the process, and `recovery` makes a core of them.
 
 pub mod arguments;
 pub mod blocks;
@@ -26,12 +27,14 @@ pub mod effect;
 pub mod encoding;
 pub mod exchange;
 pub mod exchanges;
+pub mod facts;
 pub mod ids;
 pub mod limits;
 pub mod message;
 pub mod options;
 pub mod queue;
 pub mod ranges;
+pub mod recovery;
 pub mod ring;
 pub mod selected;
 pub mod selector;
@@ -45,4 +48,6 @@ mod apply;
 pub use self::command::{Batch, Command, ConnectionRecord, Origin, Refusal, Request};
 pub use self::core::Core;
 pub use self::effect::{Applied, Delivery, Effect, Out, Tag, Wants};
+pub use self::facts::{Fact, FactRecord};
 pub use self::options::Options;
+pub use self::recovery::Recovery;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::blocks::Blocks;
 use super::encoding::{record, record_enum};
+use super::facts::Gathered;
 use super::ids::{ExchangeId, GroupTime, QueueRef, SessionId, SubscriptionId};
 use super::message::Stored;
 use super::ring::Ring;
@@ -119,6 +120,10 @@ pub struct Queue {
     pub bytes: u64,
     /// How many messages have a time to live.
     pub expiring: u64,
+    /// How many messages are persistent.
+    pub persistent: u64,
+    /// How many messages have been rejected and stand in facts until they are rerouted.
+    pub rejecting: u64,
     /// All subscriptions.
     pub subscriptions: BTreeSet<SubscriptionId>,
     /// Acquiring subscriptions that have credit.
@@ -155,6 +160,8 @@ record!(Queue {
     hint,
     bytes,
     expiring,
+    persistent,
+    rejecting,
     subscriptions,
     ready,
     browsers,
@@ -185,6 +192,8 @@ impl Queue {
             hint: 1,
             bytes: 0,
             expiring: 0,
+            persistent: 0,
+            rejecting: 0,
             subscriptions: BTreeSet::new(),
             ready: Ring::default(),
             browsers: Ring::default(),
@@ -230,7 +239,12 @@ impl Queue {
     }
 
     /// Appends a message. The caller has looked at the limits.
-    pub fn enqueue(&mut self, stored: Stored, expires: GroupTime) -> u64 {
+    pub fn enqueue(&mut self, stored: Stored, expires: GroupTime, facts: &mut Gathered) -> u64 {
+        let is_persistent = stored.message.is_persistent;
+        if self.is_durable && is_persistent {
+            facts.enqueued(self.reference, self.entries.tail(), &stored, expires);
+        }
+        self.persistent += u64::from(is_persistent);
         let bytes = stored.message.size();
         self.bytes += bytes;
         self.counters.enqueues += 1;
@@ -249,6 +263,21 @@ impl Queue {
         self.available += 1;
         self.stir();
         position
+    }
+
+    /// Puts a message back into the place that it had, behind all that are there.
+    pub fn restore(&mut self, position: u64, entry: Entry) {
+        let bytes = entry.stored.message.size();
+        self.bytes += bytes;
+        self.counters.enqueues += 1;
+        self.counters.bytes_enqueued += bytes;
+        self.expiring += u64::from(entry.expires != GroupTime::NEVER);
+        self.persistent += u64::from(entry.stored.message.is_persistent);
+        if self.available == 0 {
+            self.hint = position;
+        }
+        self.available += 1;
+        self.entries.push_at(position, entry);
     }
 
     /// A message has come, or come back.
@@ -301,8 +330,36 @@ impl Queue {
     }
 
     /// Takes a message away for good.
-    pub fn dequeue(&mut self, position: u64) -> Option<Entry> {
+    pub fn dequeue(&mut self, position: u64, facts: &mut Gathered) -> Option<Entry> {
+        let entry = self.take_out(position)?;
+        if self.is_durable && entry.stored.message.is_persistent {
+            facts.dequeued(self.reference, position);
+        }
+        Some(entry)
+    }
+
+    /// Takes a message away that is yet to go to the alternate exchange. When that exchange is
+    /// durable the message still is, until a [`Remains`] has rerouted it.
+    pub fn reject(
+        &mut self,
+        position: u64,
+        has_durable_alternate: bool,
+        facts: &mut Gathered,
+    ) -> Option<Entry> {
+        if !has_durable_alternate {
+            return self.dequeue(position, facts);
+        }
+        let entry = self.take_out(position)?;
+        if self.is_durable && entry.stored.message.is_persistent {
+            facts.rejected(self.reference, position);
+            self.rejecting += 1;
+        }
+        Some(entry)
+    }
+
+    fn take_out(&mut self, position: u64) -> Option<Entry> {
         let entry = self.entries.remove(position)?;
+        self.persistent -= u64::from(entry.stored.message.is_persistent);
         self.bytes -= entry.stored.message.size();
         self.expiring -= u64::from(entry.expires != GroupTime::NEVER);
         if entry.state == EntryState::Available {
@@ -315,7 +372,7 @@ impl Queue {
 
     /// Takes all available messages away; acquired ones stay. Gives them, so that what becomes of
     /// them, and the freeing of them, can be spread over entries.
-    pub fn purge(&mut self) -> Blocks<Entry> {
+    pub fn purge(&mut self, facts: &mut Gathered) -> Blocks<Entry> {
         let stays: Vec<(u64, Entry)> = match self.available == self.entries.len() {
             true => Vec::new(),
             false => {
@@ -327,17 +384,55 @@ impl Queue {
         };
         let tail = self.entries.tail();
         let mut kept = Blocks::starting_at(0);
-        let (mut bytes, mut expiring) = (0, 0);
+        let (mut bytes, mut expiring, mut persistent) = (0, 0, 0);
+        let places: Vec<u64> = stays.iter().map(|(position, _)| *position).collect();
         for (position, entry) in stays {
             bytes += entry.stored.message.size();
+            persistent += u64::from(entry.stored.message.is_persistent);
             expiring += u64::from(entry.expires != GroupTime::NEVER);
             kept.push_at(position, entry);
         }
         kept.set_tail(tail);
+        if self.is_durable && facts.is_wanted() && self.persistent > persistent {
+            self.say_purged(&places, self.persistent - persistent, facts);
+        }
+        self.persistent = persistent;
         self.counters.dequeues += self.available;
         self.counters.discards_purge += self.available;
         (self.available, self.bytes, self.expiring, self.hint) = (0, bytes, expiring, tail);
         std::mem::replace(&mut self.entries, kept)
+    }
+
+    /// Says that all available messages are gone, `persistent` of which are persistent; `stays` are
+    /// the positions of those that are not gone. What can be said in ranges between these takes no
+    /// walk through a deep queue.
+    fn say_purged(&self, stays: &[u64], persistent: u64, facts: &mut Gathered) {
+        if self.rejecting > 0 {
+            // A range would name those that are being rerouted, too.
+            let is_gone = |(_, entry): &(u64, &Entry)| {
+                entry.state == EntryState::Available && entry.stored.message.is_persistent
+            };
+            for (position, _) in self.entries.iter().filter(is_gone) {
+                facts.dequeued(self.reference, position);
+            }
+            return;
+        }
+        let (mut first, mut messages) = (self.entries.head(), persistent);
+        for stays in stays.iter().copied().chain([self.entries.tail()]) {
+            if first < stays {
+                facts.dequeued_range(self.reference, first, stays - 1, messages);
+                messages = 0;
+            }
+            first = stays + 1;
+        }
+    }
+
+    /// A position before which no message is that a fact could still name.
+    pub fn gone_before(&self) -> u64 {
+        match self.rejecting {
+            0 => self.entries.head(),
+            _ => 0,
+        }
     }
 
     /// Whether auto-delete applies now: no owner, nobody subscribed, and it has been used.
@@ -357,9 +452,16 @@ impl Queue {
 /// Messages that are no longer in a queue, on their way to the alternate exchange or to nowhere.
 #[derive(Clone, Debug, Hash)]
 pub struct Remains {
-    /// The messages left.
+    /// The messages left, at their positions in the queue.
     pub entries: Blocks<Entry>,
     /// Where they go; None to nowhere.
     pub alternate: Option<ExchangeId>,
+    /// The durable queue that they left, if facts name them there until they are rerouted. It may be
+    /// no more.
+    pub queue: Option<QueueRef>,
 }
-record!(Remains { entries, alternate });
+record!(Remains {
+    entries,
+    alternate,
+    queue
+});

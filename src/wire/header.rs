@@ -43,6 +43,17 @@ pub struct Layout {
     has_fragment: bool,
 }
 
+impl Layout {
+    /// The exchange that the delivery properties name; empty without. `bytes` is the segment.
+    pub fn exchange<'a>(&self, bytes: &'a [u8]) -> &'a str {
+        let delivery = self.delivery.as_ref();
+        let field = delivery.and_then(|delivery| bytes.get(delivery.exchange.clone()));
+        let name = field.and_then(|field| field.get(1..)).unwrap_or_default();
+        // It was checked to be UTF-8.
+        std::str::from_utf8(name).unwrap_or_default()
+    }
+}
+
 /// Where the delivery properties lie, and what the broker reads of them. All offsets are of the
 /// segment.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,11 +2,13 @@
 //!
 //! Every entry is applied by two cores: one as it is, and one that has it from encoded bytes and is
 //! itself replaced, every few entries, by what its snapshot gives. Both must ask for the same
-//! effects and end in the same state, whatever a test is about.
+//! effects and end in the same state, whatever a test is about. Only the first gathers facts; at the
+//! end of the test a core recovered from them is in the same state as far as it is durable.
 
 // Each test binary uses a part of it.
 #![allow(dead_code)]
 
+pub mod durable;
 #[path = "../wire_support/seeded.rs"]
 pub mod seeded;
 mod session;
@@ -18,6 +20,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use ferrymq::broker::encoding::{Decoder, Encoder, Record};
+use ferrymq::broker::facts::FactRecord;
 use ferrymq::broker::ids::{
     ChannelKey, ConnectionKey, ConnectionNumber, GroupTime, MemberId, ShardId,
 };
@@ -52,6 +55,9 @@ struct Inner {
     is_work_held: bool,
     continued: u64,
     compares: bool,
+    /// What must survive, from the first batch on.
+    facts: Vec<FactRecord>,
+    options: Options,
 }
 
 /// A core that a test drives. Cloned handles drive the same core.
@@ -64,7 +70,12 @@ impl Broker {
     }
 
     pub fn with(options: Options) -> Broker {
-        let core = Core::new(ShardId(0), options);
+        let core = Core::new(ShardId(0), options.clone());
+        Broker::of(core, Vec::new(), options)
+    }
+
+    /// A core that goes on where facts end.
+    fn of(core: Core, facts: Vec<FactRecord>, options: Options) -> Broker {
         Broker(Rc::new(RefCell::new(Inner {
             replaced: core.clone(),
             core,
@@ -75,7 +86,35 @@ impl Broker {
             is_work_held: false,
             continued: 0,
             compares: true,
+            facts,
+            options,
         })))
+    }
+
+    /// The facts so far.
+    pub fn facts(&self) -> Vec<FactRecord> {
+        self.0.borrow().facts.clone()
+    }
+
+    /// The broker that starts anew with these facts, after so many milliseconds. Work is held.
+    pub fn restarted_with(&self, facts: Vec<FactRecord>, elapsed: u64) -> Broker {
+        let options = self.0.borrow().options.clone();
+        let core = durable::recovered(&facts, &options, elapsed);
+        let broker = Broker::of(core, facts, options);
+        broker.hold_work();
+        broker
+    }
+
+    /// The broker that starts anew.
+    pub fn restarted(&self) -> Broker {
+        self.restarted_with(self.facts(), 0)
+    }
+
+    /// Does the work that is left, and goes on doing so.
+    pub fn work(&self) {
+        let mut inner = self.0.borrow_mut();
+        inner.is_work_held = false;
+        inner.work_on();
     }
 
     /// A session on a connection of its own with room for everything.
@@ -230,6 +269,8 @@ impl Drop for Inner {
     fn drop(&mut self) {
         if self.compares && !std::thread::panicking() {
             self.compare();
+            let recovered = durable::recovered(&self.facts, &self.options, 0);
+            durable::assert_same(&self.core, &recovered);
         }
     }
 }
@@ -243,7 +284,10 @@ impl Inner {
             origin,
             commands,
         };
-        let mut out = Out::default();
+        let mut out = Out {
+            wants_facts: self.compares,
+            ..Out::default()
+        };
         let answer = if self.compares {
             let mut same = carried(&batch);
             assert_eq!(same, batch, "a batch is what its bytes give");
@@ -251,6 +295,7 @@ impl Inner {
             let mut same_out = Out::default();
             assert_eq!(self.replaced.apply(&mut same, &mut same_out), answer);
             assert_same(&same_out, &out);
+            assert!(same_out.facts.is_empty(), "facts that nobody wants");
             let every = REPLACED_EVERY * (1 + self.core.index() / 100);
             if self.core.index().is_multiple_of(every) {
                 self.compare();
@@ -266,6 +311,11 @@ impl Inner {
         } else {
             self.core.apply(&mut batch, &mut out)
         };
+        if !out.facts.is_empty() {
+            let facts = std::mem::take(&mut out.facts);
+            self.facts
+                .push(durable::carried(&self.core.record_of(facts)));
+        }
         for (key, effect) in out.effects {
             self.tell(key, effect);
         }

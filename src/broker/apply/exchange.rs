@@ -1,17 +1,19 @@
 //! The `exchange` class.
 
 use super::refuse;
+use crate::broker::arguments;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::effect::Out;
 use crate::broker::exchange::{BoundAt, Kind, bound_result};
 use crate::broker::exchanges::Exchange;
+use crate::broker::facts::Fact;
 use crate::broker::ids::{ExchangeId, QueueId, SessionId};
 use crate::broker::limits;
 use crate::broker::session::ScopedBinding;
 use crate::wire::{
     CommandId, ErrorCode, ExchangeBind, ExchangeBound, ExchangeDeclare, ExchangeQuery,
-    ExchangeQueryResult, ExchangeUnbind, Struct32, Value,
+    ExchangeQueryResult, ExchangeUnbind, Struct32,
 };
 
 impl Core {
@@ -50,11 +52,8 @@ impl Core {
         exchange.is_auto_delete = declare.auto_delete;
         exchange.alternate = alternate;
         exchange.arguments = declare.arguments.unwrap_or_default();
-        let id = ExchangeId(self.exchanges.insert(exchange));
-        self.exchange_names.insert(declare.exchange, id);
-        if let Some(alternate) = alternate {
-            self.exchange_mut(alternate).alternate_users += 1;
-        }
+        let id = self.add_exchange(exchange);
+        self.say_exchange_declared(id);
         Ok(())
     }
 
@@ -105,6 +104,12 @@ impl Core {
             return;
         };
         self.exchange_names.remove(&exchange.name);
+        if exchange.is_durable {
+            let name = exchange.name.clone();
+            self.scratch
+                .facts
+                .defined(|| Fact::ExchangeDeleted { name });
+        }
         for binding in exchange.kind.bindings() {
             self.queue_mut(binding.queue).bound_to.remove(&id);
         }
@@ -182,7 +187,7 @@ impl Core {
     ) -> Result<(), Refusal> {
         let (queue_id, exchange_id) = self.bindable(id, &bind.queue, &bind.exchange)?;
         let arguments = bind.arguments.unwrap_or_default();
-        let is_scoped = arguments.get("x-scope").and_then(Value::as_str) == Some("session");
+        let is_scoped = arguments::is_session_scoped(&arguments);
         if is_scoped {
             self.make_room_for_scoped(id)?;
         }
@@ -197,10 +202,15 @@ impl Core {
             .kind
             .bind(queue_id, &key, &arguments)
             .map_err(|error| refuse(error.code(), error))?;
+        let replaces = exchange.kind.replaces_arguments(&arguments);
         for queue in displaced {
+            self.say_unbound(exchange_id, queue, &key);
             if !self.exchange_mut(exchange_id).kind.has_queue(queue) {
                 self.queue_mut(queue).bound_to.remove(&exchange_id);
             }
+        }
+        if is_new && !is_scoped || !is_new && replaces {
+            self.say_bound(exchange_id, queue_id, &key, &arguments);
         }
         if !is_new {
             return Ok(());
@@ -260,11 +270,16 @@ impl Core {
         let Some(found) = self.exchanges.get_mut(exchange.0) else {
             return;
         };
+        let arguments = found.kind.arguments(queue, key);
+        let is_scoped = arguments.is_some_and(arguments::is_session_scoped);
         if !found.kind.unbind(queue, key) {
             return;
         }
         if !found.kind.has_queue(queue) {
             self.queue_mut(queue).bound_to.remove(&exchange);
+        }
+        if !is_scoped {
+            self.say_unbound(exchange, queue, key);
         }
         self.remove_exchange_if_unused(exchange);
     }

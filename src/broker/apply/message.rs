@@ -9,9 +9,9 @@ use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::credit::Credit;
 use crate::broker::effect::{Out, Tag};
-use crate::broker::ids::{QueueId, SessionId, SubscriptionId};
+use crate::broker::ids::{QueueId, QueueRef, SessionId, SubscriptionId};
 use crate::broker::limits;
-use crate::broker::queue::{Queue, Remains};
+use crate::broker::queue::{Entry, Queue, Remains};
 use crate::broker::ranges::without;
 use crate::broker::selector::Selector;
 use crate::broker::session::{Session, Unsettled};
@@ -389,8 +389,7 @@ impl Core {
         let mut queues = BTreeSet::new();
         self.for_each_unsettled(id, transfers, |core, count| {
             if let Some(settled) = core.settle(id, count)
-                && let Some(queue) = core.live_queue(settled.queue)
-                && queue.dequeue(settled.position).is_some()
+                && core.dequeue(settled.queue, settled.position).is_some()
             {
                 queues.insert(settled.queue.id);
             }
@@ -486,33 +485,52 @@ impl Core {
         transfers: &SequenceSet,
         out: &mut Out,
     ) -> Result<(), Refusal> {
-        let mut rejected: BTreeMap<QueueId, Remains> = BTreeMap::new();
+        let mut rejected: BTreeMap<QueueId, Vec<(u64, Entry)>> = BTreeMap::new();
         self.for_each_unsettled(id, transfers, |core, count| {
-            let Some(settled) = core.settle(id, count) else {
-                return;
-            };
-            let Some(queue) = core.live_queue(settled.queue) else {
-                return;
-            };
-            let alternate = queue.alternate;
-            let Some(entry) = queue.dequeue(settled.position) else {
-                return;
-            };
-            match alternate {
-                Some(_) => queue.counters.reroutes += 1,
-                None => queue.counters.discards_subscriber += 1,
+            if let Some(settled) = core.settle(id, count)
+                && let Some(entry) = core.take_rejected(settled.queue, settled.position)
+            {
+                let of_queue = rejected.entry(settled.queue.id).or_default();
+                of_queue.push((settled.position, entry));
             }
-            let entries = Blocks::default();
-            let remains = rejected.entry(settled.queue.id);
-            let remains = remains.or_insert(Remains { entries, alternate });
-            remains.entries.push(entry);
         });
-        for remains in rejected.into_values() {
-            self.reroute_later(remains);
+        for (queue, entries) in rejected {
+            self.reroute_rejected(queue, entries);
         }
         self.run_work(out);
         self.after_settling(id, out);
         Ok(())
+    }
+
+    fn take_rejected(&mut self, queue: QueueRef, position: u64) -> Option<Entry> {
+        let found = self.queues.get_mut(queue.id.0);
+        let found = found.filter(|found| found.reference == queue)?;
+        let alternate = found.alternate.and_then(|id| self.exchanges.get(id.0));
+        let is_durable = alternate.is_some_and(|exchange| exchange.is_durable);
+        let entry = found.reject(position, is_durable, &mut self.scratch.facts)?;
+        match alternate {
+            Some(_) => found.counters.reroutes += 1,
+            None => found.counters.discards_subscriber += 1,
+        }
+        Some(entry)
+    }
+
+    /// Lets messages of a queue go to its alternate exchange, in their order there.
+    fn reroute_rejected(&mut self, queue: QueueId, mut rejected: Vec<(u64, Entry)>) {
+        let queue = self.queue(queue);
+        let (alternate, is_durable, reference) =
+            (queue.alternate, queue.is_durable, queue.reference);
+        rejected.sort_unstable_by_key(|(position, _)| *position);
+        let mut entries = Blocks::default();
+        for (position, entry) in rejected {
+            entries.push_at(position, entry);
+        }
+        let is_durable = is_durable && self.durable_name(alternate).is_some();
+        self.reroute_later(Remains {
+            entries,
+            alternate,
+            queue: is_durable.then_some(reference),
+        });
     }
 
     /// `message.acquire` of browsed messages: the answer names those that were still to be had, so far
@@ -542,7 +560,7 @@ impl Core {
             acquired.insert(CommandId(count as u32));
             queues.insert(unsettled.queue.id);
             if unsettled.is_implicit {
-                queue.dequeue(unsettled.position);
+                core.dequeue(unsettled.queue, unsettled.position);
             } else if let Some(u) = Self::unsettled_mut(core.session_mut(id), count) {
                 u.is_acquired = true;
             }

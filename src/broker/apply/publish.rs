@@ -180,9 +180,15 @@ impl Core {
             queue.counters.discards_overflow += 1;
             return Err(text);
         }
-        queue.enqueue(stored, expires);
+        self.append(id, stored, expires);
         self.dispatch(id, out);
         Ok(())
+    }
+
+    fn append(&mut self, id: QueueId, stored: Stored, expires: GroupTime) {
+        if let Some(queue) = self.queues.get_mut(id.0) {
+            queue.enqueue(stored, expires, &mut self.scratch.facts);
+        }
     }
 
     /// Enqueues what a committed transaction publishes. The limits were looked at for the whole.
@@ -191,15 +197,15 @@ impl Core {
         for reference in publish.queues {
             let publisher = publish.stored.publisher;
             if self.live_queue(reference).is_some() && !self.is_local(reference.id, publisher) {
-                let queue = self.queue_mut(reference.id);
-                queue.enqueue(publish.stored.clone(), expires);
+                self.append(reference.id, publish.stored.clone(), expires);
                 self.dispatch(reference.id, out);
             }
         }
     }
 
     /// Routes a message that its queue could not keep to an alternate exchange. A queue there that
-    /// is full loses it: nobody is left to be told. Each copy costs a step.
+    /// is full loses it: nobody is left to be told. Each copy costs a step, and so does what a
+    /// journal has to write of a large message.
     pub(super) fn reroute(
         &mut self,
         exchange: ExchangeId,
@@ -210,7 +216,10 @@ impl Core {
         let mut matched = std::mem::take(&mut self.scratch.matched);
         self.route(exchange, &stored.message, &mut matched);
         let copies = u32::try_from(matched.len()).unwrap_or(u32::MAX);
-        self.scratch.steps = self.scratch.steps.saturating_sub(copies);
+        let octets = stored.message.size() / limits::REROUTED_BYTES_PER_STEP;
+        let octets = u32::try_from(octets).unwrap_or(u32::MAX);
+        let steps = copies.saturating_add(octets);
+        self.scratch.steps = self.scratch.steps.saturating_sub(steps);
         for queue in matched.drain(..) {
             if self.queues.get(queue.0).is_some() {
                 // Err: the queue has counted it as an overflow.

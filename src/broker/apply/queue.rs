@@ -8,6 +8,7 @@ use crate::broker::arguments;
 use crate::broker::command::Refusal;
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::Out;
+use crate::broker::facts::Fact;
 use crate::broker::ids::{QueueId, QueueRef, SessionId, SubscriptionId};
 use crate::broker::limits;
 use crate::broker::queue::{Queue, Remains};
@@ -64,12 +65,8 @@ impl Core {
         queue.arguments = arguments;
         queue.limit = limit;
         queue.is_no_local = arguments::flag(&queue.arguments, arguments::NO_LOCAL);
-        let queue_id = QueueId(self.queues.insert(queue));
-        self.queue_mut(queue_id).reference.id = queue_id;
-        self.queue_names.insert(declare.queue.clone(), queue_id);
-        if let Some(exchange) = alternate {
-            self.exchange_mut(exchange).alternate_users += 1;
-        }
+        let queue_id = self.add_queue(queue);
+        self.say_queue_declared(queue_id);
         Ok(queue_id)
     }
 
@@ -132,6 +129,16 @@ impl Core {
             return;
         };
         self.queue_names.remove(&queue.name);
+        self.queue_keys.remove(&queue.reference.key());
+        let rerouted_to = self.durable_name(queue.alternate);
+        let rerouted_to = rerouted_to.filter(|_| queue.persistent + queue.rejecting > 0);
+        let is_rerouted = queue.is_durable && rerouted_to.is_some();
+        if queue.is_durable {
+            self.scratch.facts.defined(|| Fact::QueueDeleted {
+                queue: queue.reference.key(),
+                rerouted_to,
+            });
+        }
         for exchange in &queue.bound_to {
             self.unbind_queue_everywhere(*exchange, id);
         }
@@ -141,6 +148,7 @@ impl Core {
         let remains = Remains {
             entries: queue.entries,
             alternate: queue.alternate,
+            queue: is_rerouted.then_some(queue.reference),
         };
         self.work.push_back(Work::Reroute(Box::new(remains)));
         self.orphan(queue.subscriptions, &queue.name);
@@ -197,11 +205,13 @@ impl Core {
             return Err(refuse(ErrorCode::ILLEGAL_ARGUMENT, "No queue name given."));
         }
         let queue = self.queue_named(&purge.queue)?;
-        let entries = self.queue_mut(queue).purge();
+        let purged = self.queues.get_mut(queue.0).expect("it was just found");
+        let entries = purged.purge(&mut self.scratch.facts);
         // Freeing a million messages takes longer than marking them gone.
         self.work.push_back(Work::Reroute(Box::new(Remains {
             entries,
             alternate: None,
+            queue: None,
         })));
         self.run_work(out);
         Ok(())

@@ -34,10 +34,8 @@ impl Core {
         }
         for (first, last) in self.session(id).unsettled_ranges(&transaction.accepts) {
             for count in first..=last {
-                if let Some(settled) = self.settle(id, count)
-                    && let Some(queue) = self.live_queue(settled.queue)
-                {
-                    queue.dequeue(settled.position);
+                if let Some(settled) = self.settle(id, count) {
+                    self.dequeue(settled.queue, settled.position);
                 }
             }
         }

@@ -69,7 +69,7 @@ impl Core {
 
     /// Lets messages that have left their queue go to its alternate exchange, which stays in use
     /// until they have.
-    pub(super) fn reroute_later(&mut self, remains: Remains) {
+    pub(in crate::broker) fn reroute_later(&mut self, remains: Remains) {
         if let Some(exchange) = remains.alternate {
             self.exchange_mut(exchange).alternate_users += 1;
         }
@@ -77,7 +77,12 @@ impl Core {
     }
 
     fn reroute_remains(&mut self, mut remains: Box<Remains>, out: &mut Out) -> Option<Work> {
-        while let Some((_, entry)) = remains.entries.pop() {
+        while let Some((position, entry)) = remains.entries.pop() {
+            if let Some(queue) = remains.queue
+                && entry.stored.message.is_persistent
+            {
+                self.leave_for_good(queue, position);
+            }
             if let Some(exchange) = remains.alternate {
                 self.reroute(exchange, &entry.stored, entry.expires, out);
             }
@@ -92,19 +97,31 @@ impl Core {
         None
     }
 
+    /// A message that facts name at a place that it has left goes on now: in the same batch they name
+    /// its new places.
+    fn leave_for_good(&mut self, queue: QueueRef, position: u64) {
+        self.scratch.facts.dequeued(queue, position);
+        if let Some(queue) = self.live_queue(queue) {
+            queue.rejecting -= 1;
+        }
+    }
+
     /// Drops messages whose time has run out and that nobody has acquired. What stands behind one
     /// may be for somebody for whom that one was too large.
     fn expire(&mut self, reference: QueueRef, position: u64, out: &mut Out) -> Option<Work> {
         let now = self.time;
         let mut steps = self.scratch.steps;
         let mut next = position;
-        let queue = self.live_queue(reference)?;
+        let queue = self.queues.get_mut(reference.id.0)?;
+        if queue.reference != reference {
+            return None;
+        }
         let before = queue.counters.discards_ttl;
         let left = loop {
             let over = |entry: &Entry| entry.state == EntryState::Available && entry.expires <= now;
             match queue.entries.find(next, &mut steps, over) {
                 Ok(Some(found)) => {
-                    queue.dequeue(found);
+                    queue.dequeue(found, &mut self.scratch.facts);
                     queue.counters.discards_ttl += 1;
                     next = found + 1;
                 }

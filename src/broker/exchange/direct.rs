@@ -27,7 +27,7 @@ impl Direct {
         let key = Text::from(key);
         let bound = self.by_key.entry(key.clone()).or_default();
         if let Some(binding) = bound.get_mut(&queue) {
-            if arguments.contains(EXCLUSIVE_BINDING) {
+            if Self::is_exclusive(arguments) {
                 binding.arguments = arguments.clone();
             }
             return false;
@@ -37,9 +37,14 @@ impl Direct {
         true
     }
 
+    /// Whether a binding with these arguments is the only one of its key.
+    pub fn is_exclusive(arguments: &Map) -> bool {
+        arguments.contains(EXCLUSIVE_BINDING)
+    }
+
     /// The other queues of the key, when the arguments make a binding to it exclusive.
     pub fn displaced(&self, queue: QueueId, key: &str, arguments: &Map) -> Vec<QueueId> {
-        if !arguments.contains(EXCLUSIVE_BINDING) {
+        if !Self::is_exclusive(arguments) {
             return Vec::new();
         }
         let bound = self.by_key.get(key).into_iter().flat_map(InOrder::iter);

@@ -166,16 +166,35 @@ impl Kind {
         if !self.bind(queue, key, arguments)? {
             return Err(BindError::DuplicateKey);
         }
-        let binding = match self {
+        if let Some(binding) = self.binding_mut(queue, key) {
+            binding.matched = matched;
+        }
+        Ok(())
+    }
+
+    fn binding_mut(&mut self, queue: QueueId, key: &str) -> Option<&mut Binding> {
+        match self {
             Kind::Direct(direct) => direct.binding_mut(queue, key),
             Kind::Topic(topic) => topic.binding_mut(queue, key),
             Kind::Fanout(fanout) => fanout.binding_mut(queue),
             Kind::Headers(headers) => headers.binding_mut(queue, key),
-        };
-        if let Some(binding) = binding {
-            binding.matched = matched;
         }
-        Ok(())
+    }
+
+    /// The arguments of a binding, by queue and key as given; a fanout exchange goes by the queue
+    /// alone.
+    pub fn arguments(&mut self, queue: QueueId, key: &str) -> Option<&Map> {
+        let binding = self.binding_mut(queue, key)?;
+        Some(&binding.arguments)
+    }
+
+    /// Whether a `bind` with these arguments gives them to a binding that is there already: see
+    /// [`Kind::bind`].
+    pub fn replaces_arguments(&self, arguments: &Map) -> bool {
+        match self {
+            Kind::Direct(_) => Direct::is_exclusive(arguments),
+            _ => false,
+        }
     }
 
     /// Takes one binding away; a fanout exchange goes by the queue alone. Gives whether there was

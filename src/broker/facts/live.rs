@@ -1,0 +1,280 @@
+//! Facts of a core as it is: what it says when something is defined, its checkpoint, and what a
+//! compaction may not forget.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use smallvec::SmallVec;
+
+use super::{
+    BindingDefinition, Definitions, Enqueued, ExchangeDefinition, Fact, FactRecord, Place,
+    Positions, QueueDefinition, Rejected, Rerouting,
+};
+use crate::broker::arguments;
+use crate::broker::core::{Core, Work};
+use crate::broker::exchange::Binding;
+use crate::broker::exchanges::Exchange;
+use crate::broker::ids::{ExchangeId, QueueId, QueueKey};
+use crate::broker::queue::{Entry, Queue, Remains};
+use crate::wire::Map;
+
+/// Messages that have left their queues and that facts still name there, by queue.
+type Leaving<'a> = BTreeMap<QueueKey, Vec<&'a Remains>>;
+
+impl Core {
+    pub(in crate::broker) fn say_exchange_declared(&mut self, id: ExchangeId) {
+        if self.scratch.facts.is_wanted()
+            && let Some(exchange) = self.exchanges.get(id.0).filter(|e| e.is_durable)
+        {
+            let definition = Box::new(self.exchange_definition(exchange));
+            let fact = Fact::ExchangeDeclared(definition);
+            self.scratch.facts.defined(|| fact);
+        }
+    }
+
+    pub(in crate::broker) fn say_queue_declared(&mut self, id: QueueId) {
+        if self.scratch.facts.is_wanted()
+            && let Some(queue) = self.queues.get(id.0).filter(|queue| queue.is_durable)
+        {
+            let definition = Box::new(self.queue_definition(queue));
+            let fact = Fact::QueueDeclared(definition);
+            self.scratch.facts.defined(|| fact);
+        }
+    }
+
+    /// A queue was bound, or bound again with other arguments. Whether a binding ends with its
+    /// session follows from its arguments.
+    pub(in crate::broker) fn say_bound(
+        &mut self,
+        exchange: ExchangeId,
+        queue: QueueId,
+        key: &str,
+        arguments: &Map,
+    ) {
+        if arguments::is_session_scoped(arguments) {
+            return self.say_unbound(exchange, queue, key);
+        }
+        if let Some((exchange, queue)) = self.durable_ends(exchange, queue) {
+            let (exchange, queue) = (exchange.name.clone(), queue.reference.key());
+            self.scratch.facts.defined(|| {
+                Fact::Bound(Box::new(BindingDefinition {
+                    exchange,
+                    queue,
+                    key: key.into(),
+                    arguments: arguments.clone(),
+                }))
+            });
+        }
+    }
+
+    /// A binding that is not of a session's scope is gone.
+    pub(in crate::broker) fn say_unbound(
+        &mut self,
+        exchange: ExchangeId,
+        queue: QueueId,
+        key: &str,
+    ) {
+        if let Some((exchange, queue)) = self.durable_ends(exchange, queue) {
+            let (exchange, queue) = (exchange.name.clone(), queue.reference.key());
+            self.scratch.facts.defined(|| Fact::Unbound {
+                exchange,
+                queue,
+                key: key.into(),
+            });
+        }
+    }
+
+    /// Exchange and queue of a binding, if both are durable and anybody wants to know.
+    fn durable_ends(&self, exchange: ExchangeId, queue: QueueId) -> Option<(&Exchange, &Queue)> {
+        let (exchange, queue) = (self.exchanges.get(exchange.0)?, self.queues.get(queue.0)?);
+        let are_durable = exchange.is_durable && queue.is_durable;
+        (are_durable && self.scratch.facts.is_wanted()).then_some((exchange, queue))
+    }
+
+    fn exchange_definition(&self, exchange: &Exchange) -> ExchangeDefinition {
+        ExchangeDefinition {
+            name: exchange.name.clone(),
+            kind: exchange.kind.type_name().into(),
+            is_auto_delete: exchange.is_auto_delete,
+            alternate: self.durable_name(exchange.alternate),
+            arguments: exchange.arguments.clone(),
+        }
+    }
+
+    fn queue_definition(&self, queue: &Queue) -> QueueDefinition {
+        QueueDefinition {
+            queue: queue.reference.key(),
+            name: queue.name.clone(),
+            is_auto_delete: queue.is_auto_delete,
+            alternate: self.durable_name(queue.alternate),
+            arguments: queue.arguments.clone(),
+            tail: queue.entries.tail(),
+        }
+    }
+
+    /// A checkpoint: a record that stands for all definition facts written before it, and that must
+    /// be written before any later batch's. It says nothing of messages. Its size is that of all
+    /// durable definitions.
+    pub fn definitions(&self) -> FactRecord {
+        let exchanges = || self.exchanges.iter().filter(|(_, e)| e.is_durable);
+        let queues = self.queues.iter().filter(|(_, queue)| queue.is_durable);
+        let bindings = exchanges().flat_map(|(_, exchange)| {
+            let bindings = exchange.kind.bindings();
+            bindings.filter_map(|binding| self.binding_definition(exchange, binding))
+        });
+        let mut seen = BTreeSet::new();
+        let rerouting = self.leaving().filter_map(|(queue, remains)| {
+            let is_deleted = !self.queue_keys.contains_key(&queue);
+            let exchange = self.durable_name(remains.alternate)?;
+            (is_deleted && seen.insert(queue)).then_some(Rerouting { queue, exchange })
+        });
+        let definitions = Definitions {
+            incarnations: self.incarnations,
+            rerouting: rerouting.collect(),
+            exchanges: exchanges()
+                .map(|(_, exchange)| self.exchange_definition(exchange))
+                .collect(),
+            queues: queues
+                .map(|(_, queue)| self.queue_definition(queue))
+                .collect(),
+            bindings: bindings.collect(),
+        };
+        self.record_of(vec![Fact::Definitions(Box::new(definitions))])
+    }
+
+    /// A record of facts that are carried forward, to be written like one of a batch.
+    pub fn record_of(&self, facts: Vec<Fact>) -> FactRecord {
+        FactRecord {
+            index: self.index,
+            time: self.time,
+            facts,
+        }
+    }
+
+    fn binding_definition(
+        &self,
+        exchange: &Exchange,
+        binding: &Binding,
+    ) -> Option<BindingDefinition> {
+        let queue = self.queues.get(binding.queue.0)?;
+        let is_fact = queue.is_durable && !arguments::is_session_scoped(&binding.arguments);
+        is_fact.then(|| BindingDefinition {
+            exchange: exchange.name.clone(),
+            queue: queue.reference.key(),
+            key: binding.key.clone(),
+            arguments: binding.arguments.clone(),
+        })
+    }
+
+    fn leaving(&self) -> impl Iterator<Item = (QueueKey, &Remains)> {
+        self.work.iter().filter_map(|work| match work {
+            Work::Reroute(remains) => Some((remains.queue?.key(), &**remains)),
+            Work::Dispatch(_) | Work::EndSession(_) | Work::Expire(..) => None,
+        })
+    }
+
+    /// What of old message facts a compaction must carry forward: of an [`Fact::Enqueued`] the places
+    /// where the message still is, of a [`Fact::Rejected`] the messages that are still to be
+    /// rerouted. What nothing is left of is left out.
+    ///
+    /// Of other facts nothing is given. Definitions are carried by a checkpoint
+    /// ([`Core::definitions`]). A [`Fact::Dequeued`] must stay until no `Enqueued` of what it names
+    /// is left in the journal, and only the journal knows that.
+    ///
+    /// Costs a look-up for each place and for each message still to be rerouted, and one walk over the work that waits.
+    pub fn still_needed(&self, facts: &[Fact]) -> Vec<Fact> {
+        let mut leaving = Leaving::new();
+        for (queue, remains) in self.leaving() {
+            leaving.entry(queue).or_default().push(remains);
+        }
+        let needed = facts.iter().filter_map(|fact| match fact {
+            Fact::Enqueued(fact) => {
+                let is_held = |place: &&Place| {
+                    let (queue, position) = (place.queue, place.position);
+                    self.holds(queue, position) || is_leaving(&leaving, queue, position)
+                };
+                let places: SmallVec<_> = fact.places.iter().filter(is_held).copied().collect();
+                (!places.is_empty()).then(|| {
+                    Fact::Enqueued(Enqueued {
+                        places,
+                        ..fact.clone()
+                    })
+                })
+            }
+            Fact::Rejected(fact) => {
+                let queue = fact.queue;
+                let positions = still_leaving(leaving.get(&queue)?, &fact.positions);
+                let is_needed = !positions.0.is_empty();
+                is_needed.then_some(Fact::Rejected(Rejected { queue, positions }))
+            }
+            _ => None,
+        });
+        needed.collect()
+    }
+
+    fn holds(&self, queue: QueueKey, position: u64) -> bool {
+        let found = self.queue_keys.get(&queue);
+        let found = found.and_then(|id| self.queues.get(id.0));
+        found.is_some_and(|queue| queue.entries.get(position).is_some())
+    }
+
+    /// The message facts of the whole core, a place a fact: with [`Core::definitions`] all that a new
+    /// journal would have to hold. In order of queue and position, those that have left their
+    /// queues last.
+    pub fn message_facts(&self) -> impl Iterator<Item = Fact> {
+        let queues = self.queues.iter().map(|(_, queue)| queue);
+        let there = queues.filter(|queue| queue.is_durable).flat_map(|queue| {
+            let key = queue.reference.key();
+            let durable = queue.entries.iter().filter(is_persistent);
+            durable.map(move |(position, entry)| enqueued(key, position, entry))
+        });
+        let leaving = self.leaving().flat_map(|(key, remains)| {
+            let durable = || remains.entries.iter().filter(is_persistent);
+            let positions: Positions = durable().map(|(position, _)| position).collect();
+            let is_rejected = self.queue_keys.contains_key(&key) && !positions.0.is_empty();
+            let rejected = is_rejected.then_some(Fact::Rejected(Rejected {
+                queue: key,
+                positions,
+            }));
+            let entries = durable().map(move |(position, entry)| enqueued(key, position, entry));
+            entries.chain(rejected)
+        });
+        there.chain(leaving)
+    }
+}
+
+fn is_leaving(leaving: &Leaving<'_>, queue: QueueKey, position: u64) -> bool {
+    let mut of_queue = leaving.get(&queue).into_iter().flatten();
+    of_queue.any(|remains| remains.entries.get(position).is_some())
+}
+
+/// Which of some positions of a queue have a message that is yet to be rerouted.
+fn still_leaving(leaving: &[&Remains], positions: &Positions) -> Positions {
+    let mut left = BTreeSet::new();
+    for remains in leaving {
+        for (first, last) in &positions.0 {
+            let mut next = *first;
+            while let Some(found) = remains.entries.next_at(next).filter(|found| found <= last) {
+                left.insert(found);
+                next = found + 1;
+            }
+        }
+    }
+    left.into_iter().collect()
+}
+
+fn is_persistent((_, entry): &(u64, &Entry)) -> bool {
+    entry.stored.message.is_persistent
+}
+
+fn enqueued(queue: QueueKey, position: u64, entry: &Entry) -> Fact {
+    let place = Place {
+        queue,
+        position,
+        expires: entry.expires,
+    };
+    Fact::Enqueued(Enqueued {
+        handle: entry.stored.handle,
+        places: SmallVec::from_buf([place]),
+        message: entry.stored.message.clone(),
+    })
+}

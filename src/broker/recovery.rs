@@ -1,0 +1,445 @@
+//! A core made of facts.
+//!
+//! [`Recovery`] takes the records of a journal in the order in which they lie there, once, and gives
+//! the core that wrote them: its durable exchanges, queues and bindings, and the messages in their
+//! places. What is not in facts begins anew: no connection, session or subscription is left, and
+//! counters start again, but for those of what a queue holds.
+//!
+//! As in qpidd:
+//! - Every recovered message may have been delivered before, and is flagged so.
+//! - A durable queue that was exclusive belongs to nobody, since its owner was a session. One that is
+//!   auto-delete stays until it has been used again and is no longer.
+//! - An alternate exchange that was not durable is none any more.
+//! - Messages whose time has run out, the time the broker was down included, are dropped as they
+//!   are when it runs: they are not delivered, and do not go to an alternate exchange. The core has
+//!   work for that at once.
+//!
+//! Not as in qpidd, which lets the time to live begin again: it goes on.
+
+mod places;
+
+use std::collections::BTreeMap;
+
+use self::places::{Places, Recovered};
+use super::arguments;
+use super::blocks::Blocks;
+use super::core::{Core, Work};
+use super::encoding::{Decoder, EncodingError, MessageBy, Record};
+use super::exchange::Kind;
+use super::exchanges::Exchange;
+use super::facts::{
+    BindingDefinition, Definitions, Dequeued, Enqueued, ExchangeDefinition, Fact, FactRecord,
+    QueueDefinition, Rejected,
+};
+use super::ids::{ConnectionKey, ExchangeId, QueueId, QueueKey, QueueRef, ShardId};
+use super::message::Stored;
+use super::options::Options;
+use super::queue::{Entry, EntryState, Queue, Remains};
+use crate::wire::Text;
+
+/// Definition facts that contradict each other: records are missing, or were given in another order
+/// than they were written in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contradiction {
+    /// What cannot be.
+    pub what: &'static str,
+    /// Of which exchange or queue; empty where only a key is known.
+    pub name: Text,
+    /// The index of the record that said so.
+    pub index: u64,
+}
+
+impl std::fmt::Display for Contradiction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Contradiction { what, name, index } = self;
+        write!(f, "facts contradict each other at index {index}: {what}")?;
+        match name.as_str() {
+            "" => Ok(()),
+            name => write!(f, " ({name})"),
+        }
+    }
+}
+
+impl std::error::Error for Contradiction {}
+
+/// What cannot be, and of what.
+type Wrong = (&'static str, Text);
+
+/// See the module.
+///
+/// Memory goes by what lives, and by the gaps between messages that have left: those are known until
+/// the end, since a copy of what brought them may still come.
+#[derive(Debug)]
+pub struct Recovery {
+    /// All but the messages.
+    core: Core,
+    places: BTreeMap<QueueKey, Places>,
+    /// Deleted queues whose messages go on to an exchange.
+    rerouting: BTreeMap<QueueKey, ExchangeId>,
+    contradiction: Option<Contradiction>,
+}
+
+impl Recovery {
+    /// Begins with a core that has decided nothing. `options` are those that the broker starts with:
+    /// what a queue holds at most follows from its arguments and them.
+    pub fn new(shard: ShardId, options: Options) -> Recovery {
+        Recovery {
+            core: Core::new(shard, options),
+            places: BTreeMap::new(),
+            rerouting: BTreeMap::new(),
+            contradiction: None,
+        }
+    }
+
+    /// Takes the next record, encoded. Messages are made of what stands in it, their bodies in memory.
+    ///
+    /// # Errors
+    /// When the octets are no record; nothing of it is taken then.
+    pub fn take(&mut self, record: &[u8]) -> Result<(), EncodingError> {
+        self.take_decoded(Decoder::new(record))
+    }
+
+    /// As [`Recovery::take`], but `make` makes the messages: it is given each as it stands in the
+    /// record, with its offset.
+    ///
+    /// # Errors
+    /// As for `take`, and what `make` gives.
+    pub fn take_with(&mut self, record: &[u8], make: MessageBy<'_>) -> Result<(), EncodingError> {
+        let mut from = Decoder::new(record);
+        from.message_by = Some(make);
+        self.take_decoded(from)
+    }
+
+    fn take_decoded(&mut self, mut from: Decoder<'_>) -> Result<(), EncodingError> {
+        let record = FactRecord::decode(&mut from)?;
+        if !from.is_at_end() {
+            return Err(from.error("end of facts"));
+        }
+        self.take_record(record);
+        Ok(())
+    }
+
+    /// Takes the next record.
+    pub fn take_record(&mut self, record: FactRecord) {
+        self.core.index = self.core.index.max(record.index);
+        self.core.time = self.core.time.max(record.time);
+        for fact in record.facts {
+            if let Err((what, name)) = self.take_fact(fact) {
+                // The first is what went wrong; what follows from it helps nobody.
+                self.contradiction.get_or_insert(Contradiction {
+                    what,
+                    name,
+                    index: record.index,
+                });
+            }
+        }
+    }
+
+    fn take_fact(&mut self, fact: Fact) -> Result<(), Wrong> {
+        match fact {
+            Fact::Enqueued(fact) => self.enqueued(fact),
+            Fact::Dequeued(fact) => self.dequeued(&fact),
+            Fact::Rejected(fact) => self.rejected(&fact),
+            Fact::ExchangeDeclared(definition) => self.declare_exchange(*definition)?,
+            Fact::ExchangeDeleted { name } => self.delete_exchange(&name)?,
+            Fact::QueueDeclared(definition) => self.declare_queue(*definition)?,
+            Fact::QueueDeleted { queue, rerouted_to } => self.delete_queue(queue, rerouted_to)?,
+            Fact::Bound(definition) => self.bind(*definition)?,
+            Fact::Unbound {
+                exchange,
+                queue,
+                key,
+            } => self.unbind(&exchange, queue, &key)?,
+            Fact::Definitions(definitions) => self.define_anew(*definitions)?,
+        }
+        Ok(())
+    }
+
+    // Messages: in whatever order.
+
+    fn places(&mut self, queue: QueueKey) -> &mut Places {
+        self.core.incarnations = self.core.incarnations.max(queue.0);
+        self.places.entry(queue).or_default()
+    }
+
+    fn enqueued(&mut self, fact: Enqueued) {
+        self.core.index = self.core.index.max(fact.handle.index);
+        for place in fact.places {
+            let recovered = Recovered {
+                handle: fact.handle,
+                message: fact.message.clone(),
+                expires: place.expires,
+            };
+            self.places(place.queue).enqueued(place.position, recovered);
+        }
+    }
+
+    fn dequeued(&mut self, fact: &Dequeued) {
+        let places = self.places(fact.queue);
+        places.dequeued_before(fact.before);
+        for (first, last) in &fact.positions.0 {
+            places.dequeued(*first, *last);
+        }
+    }
+
+    fn rejected(&mut self, fact: &Rejected) {
+        let places = self.places(fact.queue);
+        for (first, last) in &fact.positions.0 {
+            places.rejected(*first, *last);
+        }
+    }
+
+    // Definitions: in order.
+
+    fn exchange(&self, name: &Text) -> Result<ExchangeId, Wrong> {
+        let found = self.core.exchange_names.get(name).copied();
+        found.ok_or_else(|| ("an exchange that is not there", name.clone()))
+    }
+
+    fn alternate(&self, name: Option<Text>) -> Result<Option<ExchangeId>, Wrong> {
+        name.map(|name| self.exchange(&name)).transpose()
+    }
+
+    fn queue(&self, key: QueueKey) -> Result<QueueId, Wrong> {
+        let found = self.core.queue_keys.get(&key).copied();
+        found.ok_or(("a queue that is not there", Text::default()))
+    }
+
+    /// The standard exchanges are there, and are only defined by checkpoints.
+    fn declare_exchange(&mut self, definition: ExchangeDefinition) -> Result<(), Wrong> {
+        let Some(kind) = Kind::of_type(&definition.kind) else {
+            return Err(("an exchange of an unknown type", definition.name));
+        };
+        let mut exchange = Exchange::new(definition.name, kind);
+        if self.core.exchange_names.contains_key(&exchange.name) {
+            return match exchange.is_standard() {
+                true => Ok(()),
+                false => Err(("an exchange that is there twice", exchange.name)),
+            };
+        }
+        exchange.is_durable = true;
+        exchange.is_auto_delete = definition.is_auto_delete;
+        exchange.alternate = self.alternate(definition.alternate)?;
+        exchange.arguments = definition.arguments;
+        self.core.add_exchange(exchange);
+        Ok(())
+    }
+
+    fn delete_exchange(&mut self, name: &Text) -> Result<(), Wrong> {
+        let id = self.exchange(name)?;
+        let exchange = self.core.exchange_mut(id);
+        if exchange.is_standard() || exchange.alternate_users > 0 {
+            return Err(("an exchange that is deleted while it is used", name.clone()));
+        }
+        self.core.exchange_names.remove(name);
+        let gone = self.core.exchanges.remove(id.0);
+        if let Some(gone) = gone {
+            for binding in gone.kind.bindings() {
+                self.core.queue_mut(binding.queue).bound_to.remove(&id);
+            }
+            self.unuse(gone.alternate);
+        }
+        // It stays in use while messages go to it: there are none left.
+        self.rerouting.retain(|_, exchange| *exchange != id);
+        Ok(())
+    }
+
+    fn unuse(&mut self, alternate: Option<ExchangeId>) {
+        if let Some(alternate) = alternate {
+            self.core.exchange_mut(alternate).alternate_users -= 1;
+        }
+    }
+
+    fn declare_queue(&mut self, definition: QueueDefinition) -> Result<(), Wrong> {
+        let (name, key) = (definition.name, definition.queue);
+        let core = &self.core;
+        if core.queue_names.contains_key(&name) || core.queue_keys.contains_key(&key) {
+            return Err(("a queue that is there twice", name));
+        }
+        let default_limit = core.options.default_queue_limit;
+        let Ok(limit) = arguments::depth_limit(&definition.arguments, default_limit) else {
+            return Err(("a queue with limits that are none", name));
+        };
+        let reference = QueueRef {
+            id: QueueId(0),
+            incarnation: key.0,
+        };
+        let mut queue = Queue::new(name, reference);
+        queue.is_durable = true;
+        queue.is_auto_delete = definition.is_auto_delete;
+        queue.alternate = self.alternate(definition.alternate)?;
+        queue.is_no_local = arguments::flag(&definition.arguments, arguments::NO_LOCAL);
+        queue.arguments = definition.arguments;
+        queue.limit = limit;
+        self.places(key).go_on_at(definition.tail);
+        self.core.add_queue(queue);
+        Ok(())
+    }
+
+    fn delete_queue(&mut self, key: QueueKey, rerouted_to: Option<Text>) -> Result<(), Wrong> {
+        let id = self.queue(key)?;
+        let exchange = self.alternate(rerouted_to)?;
+        self.core.queue_keys.remove(&key);
+        let gone = self.core.queues.remove(id.0);
+        if let Some(gone) = gone {
+            self.core.queue_names.remove(&gone.name);
+            for exchange in &gone.bound_to {
+                self.core.exchange_mut(*exchange).kind.unbind_queue(id);
+            }
+            self.unuse(gone.alternate);
+        }
+        match exchange {
+            Some(exchange) => _ = self.rerouting.insert(key, exchange),
+            None => _ = self.places.remove(&key),
+        }
+        Ok(())
+    }
+
+    fn bind(&mut self, definition: BindingDefinition) -> Result<(), Wrong> {
+        let (exchange, queue) = (
+            self.exchange(&definition.exchange)?,
+            self.queue(definition.queue)?,
+        );
+        let kind = &mut self.core.exchange_mut(exchange).kind;
+        let (key, arguments) = (&definition.key, &definition.arguments);
+        let displaced = kind.displaced(queue, key, arguments);
+        let is_bound = kind.bind(queue, key, arguments).is_ok();
+        if !is_bound || !displaced.is_empty() {
+            return Err(("a binding that cannot be", definition.exchange));
+        }
+        self.core.queue_mut(queue).bound_to.insert(exchange);
+        Ok(())
+    }
+
+    fn unbind(&mut self, exchange: &Text, queue: QueueKey, key: &str) -> Result<(), Wrong> {
+        let (exchange, queue) = (self.exchange(exchange)?, self.queue(queue)?);
+        let kind = &mut self.core.exchange_mut(exchange).kind;
+        if kind.unbind(queue, key) && !kind.has_queue(queue) {
+            self.core.queue_mut(queue).bound_to.remove(&exchange);
+        }
+        Ok(())
+    }
+
+    /// Forgets all definitions for others.
+    fn define_anew(&mut self, definitions: Definitions) -> Result<(), Wrong> {
+        let fresh = Core::new(self.core.shard, self.core.options.clone());
+        let former = std::mem::replace(&mut self.core, fresh);
+        (self.core.index, self.core.time) = (former.index, former.time);
+        self.core.incarnations = former.incarnations.max(definitions.incarnations);
+        self.rerouting.clear();
+        self.contradiction = None;
+        let mut later = Vec::new();
+        for mut definition in definitions.exchanges {
+            if let Some(alternate) = definition.alternate.take() {
+                later.push((definition.name.clone(), alternate));
+            }
+            self.declare_exchange(definition)?;
+        }
+        for (name, alternate) in later {
+            let (id, alternate) = (self.exchange(&name)?, self.exchange(&alternate)?);
+            self.core.exchange_mut(id).alternate = Some(alternate);
+            self.core.exchange_mut(alternate).alternate_users += 1;
+        }
+        for definition in definitions.queues {
+            self.declare_queue(definition)?;
+        }
+        for definition in definitions.bindings {
+            self.bind(definition)?;
+        }
+        for rerouting in definitions.rerouting {
+            let exchange = self.exchange(&rerouting.exchange)?;
+            self.rerouting.insert(rerouting.queue, exchange);
+        }
+        // Keys are given in order: a queue of a former key that is not defined is no more.
+        let (keys, rerouting) = (&self.core.queue_keys, &self.rerouting);
+        self.places.retain(|key, _| {
+            key.0 > definitions.incarnations
+                || keys.contains_key(key)
+                || rerouting.contains_key(key)
+        });
+        Ok(())
+    }
+
+    /// The core. `elapsed` are the milliseconds for which the broker was down, as far as that is known:
+    /// group time goes on by them.
+    ///
+    /// # Errors
+    /// When definitions contradict each other.
+    pub fn finish(self, elapsed: u64) -> Result<Core, Contradiction> {
+        if let Some(contradiction) = self.contradiction {
+            return Err(contradiction);
+        }
+        let mut core = self.core;
+        core.go_on_at(core.time.plus(elapsed));
+        let mut expiring = Vec::new();
+        for (key, places) in self.places {
+            if let Some(id) = core.queue_keys.get(&key).copied() {
+                if let Some(rejected) = fill(core.queue_mut(id), places) {
+                    core.reroute_later(rejected);
+                }
+                let queue = core.queue(id);
+                if queue.expiring > 0 {
+                    expiring.push(Work::Expire(queue.reference, 0));
+                }
+            } else if let Some(exchange) = self.rerouting.get(&key)
+                && let Some(remains) = remains_of(key, places, *exchange)
+            {
+                core.reroute_later(remains);
+            }
+        }
+        core.work.extend(expiring);
+        Ok(core)
+    }
+}
+
+fn entry_of(recovered: Recovered) -> Entry {
+    let stored = Stored {
+        handle: recovered.handle,
+        // The connection is no more.
+        publisher: ConnectionKey::default(),
+        message: recovered.message,
+    };
+    Entry {
+        stored,
+        expires: recovered.expires,
+        state: EntryState::Available,
+        redelivered: true,
+    }
+}
+
+/// Fills a queue, and gives its rejected messages, if it has any.
+fn fill(queue: &mut Queue, places: Places) -> Option<Remains> {
+    let tail = places.tail();
+    let mut rejected = Blocks::default();
+    for (position, recovered, is_rejected) in places.into_entries() {
+        let entry = entry_of(recovered);
+        match is_rejected {
+            true => rejected.push_at(position, entry),
+            false => queue.restore(position, entry),
+        }
+    }
+    queue.entries.set_tail(tail);
+    queue.rejecting = rejected.len();
+    (!rejected.is_empty()).then_some(Remains {
+        entries: rejected,
+        alternate: queue.alternate,
+        queue: Some(queue.reference),
+    })
+}
+
+/// What is left of a deleted queue, if anything is.
+fn remains_of(queue: QueueKey, places: Places, exchange: ExchangeId) -> Option<Remains> {
+    let mut entries = Blocks::default();
+    for (position, recovered, _) in places.into_entries() {
+        entries.push_at(position, entry_of(recovered));
+    }
+    let reference = QueueRef {
+        id: QueueId::NOWHERE,
+        incarnation: queue.0,
+    };
+    (!entries.is_empty()).then_some(Remains {
+        entries,
+        alternate: Some(exchange),
+        queue: Some(reference),
+    })
+}

@@ -1,0 +1,141 @@
+//! The places of one queue, as facts about them come in: in whatever order, some of them twice.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::broker::ids::GroupTime;
+use crate::broker::message::{BodyHandle, Message};
+
+/// A message at a place.
+#[derive(Clone, Debug)]
+pub struct Recovered {
+    /// Which message.
+    pub handle: BodyHandle,
+    /// What it is.
+    pub message: Arc<Message>,
+    /// When its time runs out.
+    pub expires: GroupTime,
+}
+
+/// Positions that are apart, as ranges: last by first.
+#[derive(Debug, Default)]
+struct Ranges(BTreeMap<u64, u64>);
+
+impl Ranges {
+    fn contains(&self, position: u64) -> bool {
+        let range = self.0.range(..=position).next_back();
+        range.is_some_and(|(_, last)| position <= *last)
+    }
+
+    /// Adds a range, and puts it together with those that it touches.
+    fn insert(&mut self, mut first: u64, mut last: u64) {
+        if let Some((before, end)) = self.0.range(..=first).next_back()
+            && first <= end.saturating_add(1)
+        {
+            (first, last) = (*before, last.max(*end));
+        }
+        while let Some((next, end)) = self.0.range(first..).next()
+            && *next <= last.saturating_add(1)
+        {
+            let (next, end) = (*next, *end);
+            last = last.max(end);
+            self.0.remove(&next);
+        }
+        self.0.insert(first, last);
+    }
+
+    /// Forgets what ends before a position.
+    fn cut(&mut self, before: u64) {
+        while let Some(first) = self.0.first_entry()
+            && *first.get() < before
+        {
+            first.remove();
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Places {
+    entries: BTreeMap<u64, Recovered>,
+    /// All before this position have left.
+    before: u64,
+    /// And these.
+    left: Ranges,
+    rejected: Ranges,
+    /// No message has been at this position or behind it.
+    tail: u64,
+}
+
+/// Of a new queue, whose first position is 1.
+impl Default for Places {
+    fn default() -> Self {
+        Places {
+            entries: BTreeMap::new(),
+            before: 1,
+            left: Ranges::default(),
+            rejected: Ranges::default(),
+            tail: 1,
+        }
+    }
+}
+
+impl Places {
+    /// No message will come to a position before this one any more.
+    pub fn go_on_at(&mut self, tail: u64) {
+        self.tail = self.tail.max(tail);
+    }
+
+    /// A message has come, unless it has left.
+    pub fn enqueued(&mut self, position: u64, recovered: Recovered) {
+        self.go_on_at(position + 1);
+        if position >= self.before && !self.left.contains(position) {
+            self.entries.insert(position, recovered);
+        }
+    }
+
+    /// Messages have left.
+    pub fn dequeued(&mut self, first: u64, last: u64) {
+        self.go_on_at(last + 1);
+        self.left.insert(first, last);
+        while let Some((position, _)) = self.entries.range(first..=last).next() {
+            let position = *position;
+            self.entries.remove(&position);
+        }
+    }
+
+    /// All before a position have left.
+    pub fn dequeued_before(&mut self, before: u64) {
+        if before <= self.before {
+            return;
+        }
+        self.go_on_at(before);
+        self.before = before;
+        self.left.cut(before);
+        self.rejected.cut(before);
+        while let Some(first) = self.entries.first_entry()
+            && *first.key() < before
+        {
+            first.remove();
+        }
+    }
+
+    /// Messages that are there are to be rerouted.
+    pub fn rejected(&mut self, first: u64, last: u64) {
+        self.go_on_at(last + 1);
+        self.rejected.insert(first, last);
+    }
+
+    /// The position of the next message.
+    pub fn tail(&self) -> u64 {
+        self.tail
+    }
+
+    /// The messages that are left, in order, and whether each was rejected.
+    pub fn into_entries(self) -> impl Iterator<Item = (u64, Recovered, bool)> {
+        let rejected = self.rejected;
+        self.entries
+            .into_iter()
+            .map(move |(position, recovered)| (position, recovered, rejected.contains(position)))
+    }
+}
