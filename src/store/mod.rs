@@ -43,19 +43,30 @@
 //!   check(&dyn Disk, progress) -> Report, repair(&dyn Disk, progress) -> Repaired
 //! ```
 
+mod buffer;
 pub mod disk;
 mod error;
 mod format;
+mod journal;
 pub mod limits;
 mod options;
+mod reading;
+mod real;
+mod recovery;
+mod scan;
 mod segment;
 mod state;
+mod store_file;
+mod writer;
 
 pub use disk::{Disk, DiskFile};
 pub use error::{Damage, Damages, Flaw, OpenError, RecordTooLarge, RemoveError};
+pub use journal::{Journal, Waker};
 pub use options::{Options, Plant, SyncMode};
+pub use real::{LockError, RealDisk};
 pub use segment::{Part, Place, RecordAt, SegmentInfo, SegmentUse};
 pub use state::{Recovery, State, TornTail};
+pub use writer::{Turn, Writer};
 
 /// What takes the records as they are read. A reason for refusing one ends the reading.
 pub type Visit<'a> = dyn FnMut(RecordAt, &[u8]) -> Result<(), String> + 'a;

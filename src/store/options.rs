@@ -44,6 +44,29 @@ pub enum SyncMode {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Plant {
+    /// The journal as it should be.
     #[default]
     None,
+    /// The watermark rises before the disk has what it says.
+    WatermarkBeforeSync,
+    /// A full segment is not synced before the next is written to.
+    SealNotSynced,
+    /// The segment prepared ahead is not synced before it is written to.
+    ReserveNotSynced,
+    /// The directory is not synced after a segment was made.
+    DirectoryNotSynced,
+    /// Segments are removed before the store file says so on the disk.
+    RemovedBeforeNoted,
+    /// A journal goes on after a failed sync, which it does again.
+    SyncRetried,
+    /// Recovery believes records whose check does not hold.
+    CheckIgnored,
+    /// Recovery believes records that say they belong elsewhere.
+    PositionIgnored,
+    /// Recovery leaves a torn tail as it is.
+    TailKept,
+    /// Recovery does not sync what it finds.
+    RecoveredNotSynced,
+    /// No mark says that the last records were synced.
+    MarkLeftOut,
 }
