@@ -12,4 +12,5 @@ pub mod load;
 pub mod protocol;
 pub mod security;
 pub mod server;
+pub mod store;
 pub mod wire;

@@ -1,0 +1,398 @@
+//! The journal as its caller sees it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+
+use parking_lot::{Condvar, Mutex, RwLock};
+
+use super::Visit;
+use super::buffer::Buffer;
+use super::disk::Disk;
+use super::error::{OpenError, RecordTooLarge, RemoveError};
+use super::format::{self, Checks, EMPTY_RECORD_BYTES, RecordHeader, SEAL, SEGMENT_HEADER_BYTES};
+use super::limits;
+use super::options::{Options, Plant};
+use super::reading::{self, OpenFiles};
+use super::recovery::{self, Opened, Segment};
+use super::segment::{Part, Place, SegmentInfo, SegmentUse};
+use super::state::{Recovery, State};
+use super::store_file::StoreFile;
+use super::writer::{self, Writer};
+
+/// What is called when the watermark has risen or the state has changed.
+pub type Waker = Arc<dyn Fn() + Send + Sync>;
+
+/// An endless list of records on a disk. See the [room](super).
+///
+/// All of it may be called from any thread. Nothing but [`Journal::read`] and its like,
+/// [`Journal::remove_segments`] and [`Journal::close`] waits for the disk.
+pub struct Journal {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the journal and its writer share. Locks are taken in the order of the fields.
+pub(super) struct Shared {
+    pub disk: Arc<dyn Disk>,
+    pub options: Options,
+    pub store_id: u64,
+    pub checks: Checks,
+    /// Which segments are there, on the disk.
+    pub store: Mutex<StoreFile>,
+    pub front: Mutex<Front>,
+    /// What the writer is writing. It is here to be read from.
+    pub in_flight: RwLock<Buffer>,
+    pub files: Mutex<OpenFiles>,
+    /// Wakes the writer; goes with `front`.
+    pub wake: Condvar,
+    pub synced: AtomicU64,
+    pub buffered: AtomicUsize,
+    pub waker: RwLock<Option<Waker>>,
+}
+
+/// What an append changes.
+pub(super) struct Front {
+    pub buffer: Buffer,
+    /// All segments; the last is the one that the next record goes into, or whose successor it
+    /// begins.
+    pub segments: BTreeMap<u64, Segment>,
+    /// The number of the last.
+    pub newest: u64,
+    pub state: State,
+    /// Whether the writer waits to be woken.
+    pub is_asleep: bool,
+    pub is_stopping: bool,
+    /// Whether segments were removed since the writer last looked.
+    pub was_freed: bool,
+}
+
+impl Front {
+    /// The segment that is appended to.
+    pub fn tail(&mut self) -> &mut Segment {
+        let tail = self.segments.get_mut(&self.newest);
+        tail.expect("the segment that is written to is never removed")
+    }
+
+    /// Whether what is appended goes anywhere.
+    fn takes_records(&self) -> bool {
+        !self.is_stopping && !matches!(self.state, State::Failed(_))
+    }
+}
+
+impl Shared {
+    /// Sets the state and tells, when it is another.
+    pub fn set_state(&self, state: State) {
+        let changed = {
+            let mut front = self.front.lock();
+            let changed = front.state != state && !matches!(front.state, State::Failed(_));
+            if changed {
+                front.state = state;
+            }
+            changed
+        };
+        if changed {
+            self.tell();
+        }
+    }
+
+    /// Calls the waker.
+    pub fn tell(&self) {
+        let waker = self.waker.read().clone();
+        if let Some(waker) = waker {
+            waker();
+        }
+    }
+
+    /// Wakes the writer.
+    pub fn wake(&self, front: &mut Front) {
+        if front.is_asleep {
+            front.is_asleep = false;
+            self.wake.notify_one();
+        }
+    }
+}
+
+impl Journal {
+    /// Opens the journal on `disk`, or makes one with the id given, and hands all of its records to
+    /// `visit`, in order. Starts a thread that writes what is appended.
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        options: &Options,
+        store_id_if_new: u64,
+        visit: &mut Visit<'_>,
+    ) -> Result<(Journal, Recovery), OpenError> {
+        let (journal, writer, recovery) =
+            Journal::open_without_thread(disk, options, store_id_if_new, visit)?;
+        let thread = thread::Builder::new().name("journal".to_owned());
+        let thread = thread.spawn(move || writer::run(writer));
+        let thread = thread.map_err(recovery::disk_error("the journal's thread"))?;
+        *journal.thread.lock() = Some(thread);
+        Ok((journal, recovery))
+    }
+
+    /// The same, but what is appended is written by whoever calls [`Writer::turn`].
+    pub fn open_without_thread(
+        disk: Arc<dyn Disk>,
+        options: &Options,
+        store_id_if_new: u64,
+        visit: &mut Visit<'_>,
+    ) -> Result<(Journal, Writer, Recovery), OpenError> {
+        let opened = recovery::open(&*disk, options, store_id_if_new, visit)?;
+        let Opened {
+            store,
+            checks,
+            segments,
+            active,
+            reserve,
+            recovery,
+        } = opened;
+        let last = segments.last().expect("there is one to write to").clone();
+        let newest = last.of.number();
+        let by_number = |segment: Segment| (segment.of.number(), segment);
+        let shared = Arc::new(Shared {
+            disk,
+            options: options.clone(),
+            store_id: recovery.store_id,
+            checks,
+            store: Mutex::new(store),
+            front: Mutex::new(Front {
+                buffer: Buffer::default(),
+                segments: segments.into_iter().map(by_number).collect(),
+                newest,
+                state: State::Ok,
+                is_asleep: false,
+                is_stopping: false,
+                was_freed: false,
+            }),
+            in_flight: RwLock::new(Buffer::default()),
+            files: Mutex::new(OpenFiles::default()),
+            wake: Condvar::new(),
+            synced: AtomicU64::new(last.of.base() + last.end),
+            buffered: AtomicUsize::new(0),
+            waker: RwLock::new(None),
+        });
+        let writer = Writer::new(Arc::clone(&shared), last, active, reserve);
+        let thread = Mutex::new(None);
+        Ok((Journal { shared, thread }, writer, recovery))
+    }
+
+    /// The id of the store: random, made with it.
+    pub fn store_id(&self) -> u64 {
+        self.shared.store_id
+    }
+
+    /// Appends a record of a kind of at most [`limits::KIND_MAX`], its payload in parts. It is on the
+    /// disk when [`Journal::synced`] has come to the [`Place::end`] of what is returned.
+    ///
+    /// It may be called with a lock held: it copies and does not wait.
+    pub fn append(&self, kind: u8, parts: &[Part<'_>]) -> Result<Place, RecordTooLarge> {
+        assert!(kind <= limits::KIND_MAX, "kind {kind} is the journal's own");
+        let length: usize = parts.iter().map(|part| part.octets().len()).sum();
+        if length > limits::RECORD_BYTES_MAX {
+            return Err(RecordTooLarge { bytes: length });
+        }
+        let bytes = format::record_bytes(length);
+        let mut front = self.shared.front.lock();
+        let front = &mut *front;
+        if front.tail().end + bytes + EMPTY_RECORD_BYTES > front.tail().size {
+            self.roll(front, length);
+        }
+        let tail = front.tail();
+        let (segment, size, offset) = (Arc::clone(&tail.of), tail.size, tail.end);
+        tail.end += bytes;
+        let header = RecordHeader {
+            length: length as u32,
+            kind,
+            position: segment.base() + offset,
+            synced: 0,
+        };
+        if front.takes_records() {
+            front.buffer.push(&segment, size, &header, parts);
+            self.shared
+                .buffered
+                .fetch_add(bytes as usize, Ordering::Relaxed);
+            self.shared.wake(front);
+        }
+        Ok(Place {
+            segment,
+            offset: offset as u32,
+            length: length as u32,
+        })
+    }
+
+    /// Seals the segment, as far as the buffer goes, and begins the next, in which such a record
+    /// fits.
+    fn roll(&self, front: &mut Front, payload: usize) {
+        let tail = front.tail();
+        let (segment, size, offset) = (Arc::clone(&tail.of), tail.size, tail.end);
+        tail.end += EMPTY_RECORD_BYTES;
+        let header = RecordHeader {
+            length: 0,
+            kind: SEAL,
+            position: segment.base() + offset,
+            synced: 0,
+        };
+        if front.takes_records() {
+            front.buffer.push(&segment, size, &header, &[]);
+            self.shared
+                .buffered
+                .fetch_add(EMPTY_RECORD_BYTES as usize, Ordering::Relaxed);
+        }
+        front.newest += 1;
+        let next = Segment {
+            of: SegmentUse::new(front.newest, segment.base() + size),
+            size: format::segment_bytes(self.shared.options.segment_bytes, payload),
+            end: SEGMENT_HEADER_BYTES as u64,
+            is_sealed: false,
+        };
+        front.segments.insert(front.newest, next);
+    }
+
+    /// The watermark: all records that end at it or before are on the disk.
+    pub fn synced(&self) -> u64 {
+        self.shared.synced.load(Ordering::Acquire)
+    }
+
+    /// Sets what is called, by the writer, when the watermark has risen or the state has changed.
+    pub fn set_waker(&self, waker: Waker) {
+        *self.shared.waker.write() = Some(waker);
+    }
+
+    /// How it stands.
+    pub fn state(&self) -> State {
+        self.shared.front.lock().state.clone()
+    }
+
+    /// Octets appended and not yet written.
+    pub fn buffered_bytes(&self) -> usize {
+        self.shared.buffered.load(Ordering::Relaxed)
+    }
+
+    /// Whether fewer octets wait than [`Options::buffer_bytes_max`].
+    pub fn has_room(&self) -> bool {
+        self.buffered_bytes() < self.shared.options.buffer_bytes_max
+    }
+
+    /// Octets `range` of the payload of a record, written or not. They are not checked: damage that
+    /// came after the journal was opened shows in [`Journal::read_record`] only.
+    pub fn read(&self, place: &Place, range: Range<usize>) -> io::Result<Vec<u8>> {
+        let mut octets = vec![0; range.len()];
+        self.read_into(place, range.start, &mut octets)?;
+        Ok(octets)
+    }
+
+    /// Fills `octets` from the payload of a record, from `start` on.
+    pub fn read_into(&self, place: &Place, start: usize, octets: &mut [u8]) -> io::Result<()> {
+        reading::read_into(&self.shared, place, start, octets)
+    }
+
+    /// The payload of a record, checked.
+    pub fn read_record(&self, place: &Place) -> io::Result<Vec<u8>> {
+        reading::read_record(&self.shared, place)
+    }
+
+    /// Hands the records of a sealed segment to `visit`, checked.
+    pub fn read_segment(&self, number: u64, visit: &mut Visit<'_>) -> io::Result<()> {
+        reading::read_segment(&self.shared, number, visit)
+    }
+
+    /// All segments, ascending.
+    pub fn segments(&self) -> Vec<SegmentInfo> {
+        let front = self.shared.front.lock();
+        let info = |segment: &Segment| SegmentInfo {
+            number: segment.of.number(),
+            base: segment.of.base(),
+            end: segment.of.base() + segment.end,
+            bytes: segment.size,
+            live_bytes: segment.of.live_bytes(),
+            is_sealed: segment.is_sealed,
+        };
+        front.segments.values().map(info).collect()
+    }
+
+    /// Counts `delta` octets of a segment as needed, or no more. Without effect when it is removed.
+    pub fn count_live(&self, segment: u64, delta: i64) {
+        if let Some(segment) = self.shared.front.lock().segments.get(&segment) {
+            segment.of.count_live(delta);
+        }
+    }
+
+    /// Removes sealed segments: to be called when what was copied out of them is synced, and when
+    /// no record in others needs one of theirs. After a crash they are there or not, each for
+    /// itself, until this has returned.
+    pub fn remove_segments(&self, numbers: &[u64]) -> Result<(), RemoveError> {
+        let shared = &*self.shared;
+        let mut store = shared.store.lock();
+        {
+            let front = shared.front.lock();
+            let is_sealed = |number: &&u64| {
+                let segment = front.segments.get(number);
+                segment.is_some_and(|segment| segment.is_sealed)
+            };
+            if let Some(other) = numbers.iter().find(|number| !is_sealed(number)) {
+                return Err(RemoveError::NotSealed(*other));
+            }
+            if let State::Failed(why) = &front.state {
+                return Err(RemoveError::Disk(io::Error::other(why.clone())));
+            }
+        }
+        let identity = store.identity().without(numbers);
+        let identity = identity.ok_or(RemoveError::TooScattered)?;
+        let noted = store
+            .write(identity)
+            .and_then(|()| match shared.options.plant {
+                Plant::RemovedBeforeNoted => Ok(()),
+                _ => store.sync(),
+            });
+        if let Err(error) = noted {
+            // Whether the slot is on the disk is not known, nor what a later sync would mean.
+            shared.set_state(State::Failed(format!("the store file: {error}")));
+            return Err(RemoveError::Disk(error));
+        }
+        let removed = {
+            let mut files = shared.files.lock();
+            numbers.iter().try_for_each(|number| {
+                files.forget(*number);
+                shared.disk.remove(&format::file_name(*number))
+            })
+        };
+        let mut front = shared.front.lock();
+        for number in numbers {
+            front.segments.remove(number);
+        }
+        front.was_freed = true;
+        shared.wake(&mut front);
+        drop(front);
+        let synced = removed.and_then(|()| shared.disk.sync_directory());
+        synced.map_err(RemoveError::Disk)
+    }
+
+    /// Writes and syncs what was appended, says so in a mark, and ends the thread. What is appended
+    /// later goes nowhere. Returns how the journal stood at the end: what could not be written,
+    /// because the disk is full or failed, is lost.
+    pub fn close(&self) -> State {
+        {
+            let mut front = self.shared.front.lock();
+            front.is_stopping = true;
+            self.shared.wake(&mut front);
+        }
+        let thread = self.thread.lock().take();
+        if let Some(thread) = thread
+            && thread.thread().id() != thread::current().id()
+        {
+            // Its end by a panic has already made the state a failed one.
+            let _ = thread.join();
+        }
+        self.state()
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,232 @@
+//! The machine's disk.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, IoSlice, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Advice, FallocateFlags};
+use rustix::io::Errno;
+
+use super::disk::{Disk, DiskFile};
+use super::{disk, limits};
+
+/// The folder of the segments in a store's directory.
+const JOURNAL: &str = "journal";
+
+/// The file that is locked while a broker has the store.
+const LOCK: &str = "lock";
+
+/// Octets of the lock file that are read: a process id and its line end.
+const PID_BYTES_MAX: u64 = 32;
+
+/// The journal's folder in a directory that nobody else has open.
+pub struct RealDisk {
+    folder: PathBuf,
+    /// Locked until it is closed; the kernel closes it however the process ends.
+    _lock: File,
+}
+
+/// Why a store's directory cannot be had.
+#[derive(Debug)]
+pub enum LockError {
+    /// Another process has it.
+    Held {
+        /// The directory.
+        directory: PathBuf,
+        /// The process, as its lock file says.
+        pid: Option<u32>,
+    },
+    /// The disk refuses.
+    Disk {
+        /// The directory.
+        directory: PathBuf,
+        /// What it said.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for LockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LockError::Held { directory, pid } => {
+                write!(f, "another broker has {} open", directory.display())?;
+                match pid {
+                    Some(pid) => write!(f, " (process {pid})"),
+                    None => Ok(()),
+                }
+            }
+            LockError::Disk { directory, error } => write!(f, "{}: {error}", directory.display()),
+        }
+    }
+}
+
+impl std::error::Error for LockError {}
+
+impl RealDisk {
+    /// Locks a store's directory, and makes it if need be.
+    pub fn open(directory: &Path) -> Result<RealDisk, LockError> {
+        let refused = |error| LockError::Disk {
+            directory: directory.to_owned(),
+            error,
+        };
+        let folder = directory.join(JOURNAL);
+        fs::create_dir_all(&folder).map_err(refused)?;
+        let mut lock = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(directory.join(LOCK))
+            .map_err(refused)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(LockError::Held {
+                    directory: directory.to_owned(),
+                    pid: pid_in(&lock),
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(refused(error)),
+        }
+        lock.set_len(0).map_err(refused)?;
+        // Who is told of the process is helped; a full disk must not keep the broker from starting.
+        let _ = writeln!(lock, "{}", std::process::id());
+        // The names of the new folders, up to one that was there.
+        for folder in [&folder, directory] {
+            let Some(parent) = folder.parent() else {
+                continue;
+            };
+            let parent = if parent.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                parent
+            };
+            let synced = File::open(parent).and_then(|parent| parent.sync_all());
+            synced.map_err(refused)?;
+        }
+        Ok(RealDisk {
+            folder,
+            _lock: lock,
+        })
+    }
+}
+
+fn pid_in(lock: &File) -> Option<u32> {
+    let mut text = String::new();
+    lock.take(PID_BYTES_MAX).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+impl Disk for RealDisk {
+    fn directory(&self) -> String {
+        self.folder.display().to_string()
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let entries = fs::read_dir(&self.folder)?;
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        entries.map(|entry| entry.map(name)).collect()
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
+        let mut options = OpenOptions::new();
+        let file = options
+            .read(true)
+            .write(true)
+            .open(self.folder.join(name))?;
+        Ok(Arc::new(RealFile(file)))
+    }
+
+    fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create_new(true);
+        Ok(Arc::new(RealFile(options.open(self.folder.join(name))?)))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.folder.join(name))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.folder.join(from), self.folder.join(to))
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        File::open(&self.folder)?.sync_all()
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        let found = rustix::fs::statvfs(&self.folder)?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+}
+
+struct RealFile(File);
+
+impl DiskFile for RealFile {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn read_at(&self, octets: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.0.read_at(octets, offset)
+    }
+
+    fn write_vectored_at(&self, slices: &mut [IoSlice<'_>], offset: u64) -> io::Result<()> {
+        let (mut slices, mut offset) = (slices, offset);
+        while !slices.is_empty() {
+            let most = slices.len().min(limits::SLICES_PER_WRITE_MAX);
+            match rustix::io::pwritev(&self.0, &slices[..most], offset) {
+                Ok(0) if slices.iter().any(|slice| !slice.is_empty()) => {
+                    return Err(io::ErrorKind::WriteZero.into());
+                }
+                Ok(count) => {
+                    IoSlice::advance_slices(&mut slices, count);
+                    offset += count as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn preallocate(&self, bytes: u64) -> io::Result<()> {
+        loop {
+            match rustix::fs::fallocate(&self.0, FallocateFlags::empty(), 0, bytes) {
+                Err(Errno::INTR) => {}
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => return self.fill_up(bytes),
+                done => return Ok(done?),
+            }
+        }
+    }
+
+    fn set_length(&self, bytes: u64) -> io::Result<()> {
+        self.0.set_len(bytes)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn drop_cache(&self) -> io::Result<()> {
+        Ok(rustix::fs::fadvise(&self.0, 0, None, Advice::DontNeed)?)
+    }
+}
+
+impl RealFile {
+    /// Allocates by writing zeros behind the end, where the file system knows no other way.
+    fn fill_up(&self, bytes: u64) -> io::Result<()> {
+        let zeros = vec![0; limits::ZEROS_BYTES];
+        let mut at = self.length()?;
+        while at < bytes {
+            let count = (bytes - at).min(zeros.len() as u64) as usize;
+            disk::write_all(self, &zeros[..count], at)?;
+            at += count as u64;
+        }
+        Ok(())
+    }
+}
