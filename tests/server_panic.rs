@@ -60,6 +60,10 @@ impl Group for Faulty {
         self.solo.set_sequencer_waker(waker);
     }
 
+    fn fail(&self, why: String) {
+        self.solo.fail(why);
+    }
+
     fn finish(&self, now: Millis) -> Result<Option<String>, String> {
         self.solo.finish(now)
     }

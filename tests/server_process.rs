@@ -10,7 +10,7 @@ use server_support::{Broker, Client, socket};
 
 fn serve(options: &[&str]) -> std::process::Output {
     Command::new(env!("CARGO_BIN_EXE_ferrymq"))
-        .arg("serve")
+        .args(["serve", "--no-data-dir"])
         .args(options)
         .output()
         .expect("the broker was built")

@@ -4,7 +4,7 @@ use crate::broker::ids::{ChannelKey, ConnectionNumber};
 use crate::broker::limits as broker_limits;
 use crate::broker::{Command, ConnectionRecord, Request};
 use crate::protocol::{Connection, Event};
-use crate::wire::{self, CloseCode, Text};
+use crate::wire::{self, CloseCode, ErrorCode, Text};
 
 use super::message::Transfers;
 use super::outflow::Outflow;
@@ -24,6 +24,7 @@ pub struct Adapter {
     pub(super) pending: Option<Pending>,
     pub(super) outflow: Outflow,
     pub(super) transfers: Transfers,
+    is_storage_full: bool,
 }
 
 /// What no further event may overtake: a channel between two sessions.
@@ -51,6 +52,7 @@ impl Adapter {
             pending: None,
             outflow: Outflow::default(),
             transfers: Transfers::default(),
+            is_storage_full: false,
         }
     }
 
@@ -68,7 +70,10 @@ impl Adapter {
             } => {
                 self.log_exception(channel, &command);
                 match request::of(command, header.as_ref(), body.as_ref()) {
-                    Outcome::Request(request) => self.command(channel, id, sync, request),
+                    Outcome::Request(request) => {
+                        let request = self.admitted(request);
+                        self.command(channel, id, sync, request);
+                    }
                     Outcome::Close(text) => {
                         let text = format!("{text} (channel {channel}, command {id})");
                         protocol.close(CloseCode::FRAMING_ERROR, &text);
@@ -103,6 +108,23 @@ impl Adapter {
                 });
             }
             event => self.session_event(event),
+        }
+    }
+
+    /// Says whether the disk has room only for what makes room: then messages that have to survive
+    /// are refused before they are proposed.
+    pub fn set_storage_full(&mut self, is_full: bool) {
+        self.is_storage_full = is_full;
+    }
+
+    fn admitted(&self, request: Request) -> Request {
+        match &request {
+            Request::Transfer { message, .. } if self.is_storage_full && message.is_persistent => {
+                let text = "no room on the disk for another persistent message";
+                // As for every command with content no class and command are named.
+                request::refusal(ErrorCode::RESOURCE_LIMIT_EXCEEDED, (0, 0), text)
+            }
+            _ => request,
         }
     }
 

@@ -238,6 +238,17 @@ impl Core {
         self.purge_due = purge_due(time, &self.options);
     }
 
+    /// How many queues there are.
+    pub fn queue_count(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// How many messages queues hold, those that several hold counted for each.
+    pub fn message_count(&self) -> u64 {
+        let queues = self.queues.iter();
+        queues.map(|(_, queue)| queue.entries.len()).sum()
+    }
+
     /// What the core wants of its sequencer.
     pub fn wants(&self) -> Wants {
         Wants {

@@ -42,6 +42,10 @@ pub struct Encoder {
     /// Long runs that were not copied, each with the offset in `bytes` before which it belongs. None:
     /// all are copied.
     pub shared: Option<Vec<(usize, Bytes)>>,
+    /// Where in all octets, shared ones included, the content of each message begins.
+    pub contents: Vec<usize>,
+    /// Octets in `shared`.
+    pub(super) shared_bytes: usize,
 }
 
 /// Shorter runs are cheaper copied than kept apart.
@@ -50,8 +54,10 @@ const SHARED_BYTES_MIN: u64 = 4096;
 impl Encoder {
     /// Writes header and body of a message; a large one can be shared: see `shared`.
     pub fn content(&mut self, message: &Arc<Message>) {
+        self.contents.push(self.bytes.len() + self.shared_bytes);
         match &mut self.shared {
             Some(shared) if message.size() >= SHARED_BYTES_MIN => {
+                self.shared_bytes += message.content().len();
                 shared.push((self.bytes.len(), message.shared_content()));
             }
             _ => self.raw(message.content()),

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
+use super::encoding::{Decoder, Encoder, EncodingError, MessageBy, Record, record, record_enum};
 use super::ids::{GroupTime, QueueKey};
 use super::limits;
 use super::message::{BodyHandle, Message};
@@ -400,16 +400,49 @@ impl EncodedMessage<'_> {
 }
 
 impl FactRecord {
-    /// The record's octets, of which long runs of messages are left out: each belongs before the
-    /// octet whose offset stands with it. Put together they are what `encode` gives.
-    pub fn encode_sharing(&self) -> (Vec<u8>, Vec<(usize, Bytes)>) {
+    /// The record as `encode` gives it, with large messages by reference.
+    pub fn encode_sharing(&self) -> EncodedFacts {
         let mut to = Encoder {
             shared: Some(Vec::new()),
             ..Encoder::default()
         };
         self.encode(&mut to);
-        (to.bytes, to.shared.unwrap_or_default())
+        EncodedFacts {
+            octets: to.bytes,
+            shared: to.shared.unwrap_or_default(),
+            contents: to.contents,
+        }
     }
+}
+
+impl FactRecord {
+    /// Reads a record that is all of `octets`; `make` makes the messages, None of what stands there.
+    ///
+    /// # Errors
+    /// The octets are no record.
+    pub fn decode_with<'a>(
+        octets: &'a [u8],
+        make: Option<MessageBy<'a>>,
+    ) -> Result<FactRecord, EncodingError> {
+        let mut from = Decoder::new(octets);
+        from.message_by = make;
+        let record = FactRecord::decode(&mut from)?;
+        match from.is_at_end() {
+            true => Ok(record),
+            false => Err(from.error("end of facts")),
+        }
+    }
+}
+
+/// A record of facts as octets.
+#[derive(Clone, Debug, Default)]
+pub struct EncodedFacts {
+    /// All but the long runs of messages.
+    pub octets: Vec<u8>,
+    /// These, each with the offset in `octets` before which it belongs.
+    pub shared: Vec<(usize, Bytes)>,
+    /// Where in all octets together the content of each [`Fact::Enqueued`]'s message begins.
+    pub contents: Vec<usize>,
 }
 
 impl Record for FactRecord {

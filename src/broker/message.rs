@@ -2,6 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -88,10 +89,28 @@ impl Unfinished {
 }
 
 /// What is known of a body that is not in memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Resting {
     bytes: u64,
     checksum: u32,
+    gauge: RestingGauge,
+}
+
+impl Drop for Resting {
+    fn drop(&mut self) {
+        self.gauge.0.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// Counts the octets of bodies that are not in memory.
+#[derive(Clone, Debug, Default)]
+pub struct RestingGauge(Arc<AtomicU64>);
+
+impl RestingGauge {
+    /// How many there are.
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// Where the first octet of the packing flags of the delivery properties is, which begin the
@@ -198,7 +217,7 @@ impl Message {
 
     /// Octets that limits and byte credit count: the encoded header and the body.
     pub fn size(&self) -> u64 {
-        let resting = self.resting.map_or(0, |resting| resting.bytes);
+        let resting = self.resting.as_ref().map_or(0, |resting| resting.bytes);
         self.content.len() as u64 + resting
     }
 
@@ -208,6 +227,11 @@ impl Message {
             None => Some(&self.content[self.header_bytes..]),
             Some(_) => None,
         }
+    }
+
+    /// Octets of the body.
+    pub fn body_bytes(&self) -> u64 {
+        self.size() - self.header_bytes as u64
     }
 
     /// Header and body, one behind the other.
@@ -235,7 +259,7 @@ impl Message {
 
     /// CRC-32 of the body.
     fn checksum(&self) -> u32 {
-        match self.resting {
+        match &self.resting {
             Some(resting) => resting.checksum,
             None => crc32fast::hash(&self.content[self.header_bytes..]),
         }
@@ -246,18 +270,22 @@ impl Message {
         *self.home.lock() = Some(home);
     }
 
-    /// The same message without its body, which rests at its home; none if it has no home or no body
-    /// worth it.
-    pub fn rest(&self) -> Option<Message> {
+    /// The same message without its body, which rests at its home and is counted in `gauge`; none if
+    /// it has no home or no body.
+    pub fn rest(&self, gauge: &RestingGauge) -> Option<Message> {
         let bytes = self.body()?.len() as u64;
         let home = self.home.lock().clone()?;
-        (bytes > 0).then(|| Message {
-            resting: Some(Resting {
-                bytes,
-                checksum: self.checksum(),
-            }),
-            ..self.with_content(self.header().into(), Some(home))
-        })
+        if bytes == 0 {
+            return None;
+        }
+        gauge.0.fetch_add(bytes, Ordering::Relaxed);
+        let mut message = self.with_content(self.header().into(), Some(home));
+        message.resting = Some(Resting {
+            bytes,
+            checksum: self.checksum(),
+            gauge: gauge.clone(),
+        });
+        Some(message)
     }
 
     /// The same message with its body in memory, fetched from its home if need be.
@@ -265,7 +293,7 @@ impl Message {
     /// # Errors
     /// The body cannot be fetched, or is not what it was.
     pub fn fetch(self: &Arc<Message>) -> Result<Arc<Message>, String> {
-        let Some(resting) = self.resting else {
+        let Some(resting) = &self.resting else {
             return Ok(self.clone());
         };
         let home = self.home.lock().clone();

@@ -24,7 +24,7 @@ use self::places::{Places, Recovered};
 use super::arguments;
 use super::blocks::Blocks;
 use super::core::{Core, Work};
-use super::encoding::{Decoder, EncodingError, MessageBy, Record};
+use super::encoding::{EncodingError, MessageBy};
 use super::exchange::Kind;
 use super::exchanges::Exchange;
 use super::facts::{
@@ -96,7 +96,8 @@ impl Recovery {
     /// # Errors
     /// When the octets are no record; nothing of it is taken then.
     pub fn take(&mut self, record: &[u8]) -> Result<(), EncodingError> {
-        self.take_decoded(Decoder::new(record))
+        self.take_record(FactRecord::decode_with(record, None)?);
+        Ok(())
     }
 
     /// As [`Recovery::take`], but `make` makes the messages: it is given each as it stands in the
@@ -104,18 +105,12 @@ impl Recovery {
     ///
     /// # Errors
     /// As for `take`, and what `make` gives.
-    pub fn take_with(&mut self, record: &[u8], make: MessageBy<'_>) -> Result<(), EncodingError> {
-        let mut from = Decoder::new(record);
-        from.message_by = Some(make);
-        self.take_decoded(from)
-    }
-
-    fn take_decoded(&mut self, mut from: Decoder<'_>) -> Result<(), EncodingError> {
-        let record = FactRecord::decode(&mut from)?;
-        if !from.is_at_end() {
-            return Err(from.error("end of facts"));
-        }
-        self.take_record(record);
+    pub fn take_with<'a>(
+        &mut self,
+        record: &'a [u8],
+        make: MessageBy<'a>,
+    ) -> Result<(), EncodingError> {
+        self.take_record(FactRecord::decode_with(record, Some(make))?);
         Ok(())
     }
 

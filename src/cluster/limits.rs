@@ -38,3 +38,17 @@ pub const COMPARED_BYTES_PER_ENTRY: u64 = 1024;
 /// Lockstep: steps of time in which the members must come to rest at the end: each is an arrival or
 /// a delay, so this is far above what can be on its way.
 pub const DRAIN_STEPS_MAX: usize = 1_000_000;
+
+/// A segment of the journal is copied and removed when at most one part of so many is still needed:
+/// few octets are written twice, and what is kept takes at most so many times its room.
+pub const COMPACTED_PART: i64 = 16;
+
+/// The same when the disk is full, where room counts more than work.
+pub const COMPACTED_WHEN_FULL_PART: i64 = 2;
+
+/// Segments compacted in one round: what is copied waits for one sync, and none of the room is free
+/// before that.
+pub const COMPACTED_SEGMENTS_MAX: usize = 8;
+
+/// How often a compaction looks whether what it appended is on the disk.
+pub const COMPACTION_LOOKS_MS: u64 = 2;

@@ -559,6 +559,12 @@ impl<M: Machine> Group for Seat<M> {
         self.state.lock().members[self.place].sequencer = Some((waker, None));
     }
 
+    fn fail(&self, why: String) {
+        let mut woken = Woken::default();
+        self.state.lock().fail(why, &mut woken);
+        woken.wake();
+    }
+
     fn failure(&self) -> Option<String> {
         self.state.lock().failure.clone()
     }

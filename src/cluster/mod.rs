@@ -6,6 +6,8 @@
 //! [`lockstep`] (three cores in one process, for tests).
 
 pub mod clock;
+pub mod compaction;
+pub mod fact_log;
 pub mod limits;
 pub mod lockstep;
 pub mod outbox;
@@ -59,7 +61,16 @@ pub trait Group: Send + Sync {
     /// Who is woken when `tick` is to be called before its time.
     fn set_sequencer_waker(&self, waker: Waker);
 
-    /// What was found wrong, once the members have come apart: nothing more is applied, and the
+    /// Whether there is no room on the disk for more messages that have to survive. Publishers are
+    /// refused then; what makes room goes on.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// Something that this member needs does not work, its disk say: it cannot go on.
+    fn fail(&self, why: String);
+
+    /// What was found wrong, once the members have come apart or this one cannot go on: the
     /// process is to end. To be looked at after `tick`; whoever waits is woken.
     fn failure(&self) -> Option<String> {
         None

@@ -2,27 +2,39 @@
 //!
 //! One lock holds the core and the outboxes together, so that a batch costs one locking and its
 //! effects stand in their outboxes when `propose` returns. Buffers are swapped, not allocated.
+//!
+//! With a journal, what a batch decided that must survive is appended to it under the same lock, and
+//! the effects of such a batch are held in the outboxes until the journal has synced it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::Waker;
 
 use parking_lot::Mutex;
 
 use super::clock::GroupClock;
+use super::fact_log::FactLog;
 use super::outbox::{Outboxes, Woken};
 use super::{Group, Millis, Outstanding, limits};
 use crate::broker::ids::{ConnectionNumber, GroupTime, MemberId, ShardId};
 use crate::broker::{Applied, Batch, Command, Core, Effect, Options, Origin, Out};
+use crate::store::{self, Journal};
 
 /// A broker that stands alone.
 #[derive(Debug)]
 pub struct Solo {
     member: MemberId,
     state: Mutex<State>,
+    /// Whether the journal has no room for more than what makes room.
+    is_full: AtomicBool,
+    /// Why this broker cannot go on.
+    failure: OnceLock<String>,
 }
 
 #[derive(Debug)]
-struct State {
-    core: Core,
+pub(super) struct State {
+    pub(super) core: Core,
+    pub(super) log: Option<FactLog>,
     clock: GroupClock,
     epoch: u64,
     seq: u64,
@@ -55,6 +67,7 @@ impl Solo {
         let mut state = State {
             clock: GroupClock::continued(core.time(), now),
             core,
+            log: None,
             epoch,
             seq: 0,
             outboxes: Outboxes::default(),
@@ -70,7 +83,61 @@ impl Solo {
         Solo {
             member,
             state: Mutex::new(state),
+            is_full: AtomicBool::new(false),
+            failure: OnceLock::new(),
         }
+    }
+
+    /// The group of a broker with a journal: `core` is what [`FactLog::open`] made of it.
+    pub fn with_log(
+        member: MemberId,
+        epoch: u64,
+        (log, core): (FactLog, Core),
+        options: Options,
+        now: Millis,
+    ) -> Arc<Solo> {
+        let journal = log.journal().clone();
+        let solo = Solo::continued(member, epoch, core, options, now);
+        {
+            let mut state = solo.state.lock();
+            state.out.wants_facts = true;
+            state.log = Some(log);
+        }
+        let solo = Arc::new(solo);
+        let told = Arc::downgrade(&solo);
+        journal.set_waker(Arc::new(move || Solo::journal_moved(&told)));
+        solo
+    }
+
+    /// The journal has synced more, or stands otherwise than before. Called by its writer.
+    fn journal_moved(solo: &Weak<Solo>) {
+        let Some(solo) = solo.upgrade() else { return };
+        let mut woken = Woken::default();
+        let mut guard = solo.state.lock();
+        let state = &mut *guard;
+        let Some(log) = &state.log else { return };
+        let journal = log.journal();
+        state.outboxes.synced(journal.synced(), &mut woken);
+        let is_full = matches!(journal.state(), store::State::Full(_));
+        if solo.is_full.swap(is_full, Ordering::Relaxed) != is_full {
+            tell_of_room(&journal.state());
+        }
+        if let Some(why) = log.failure() {
+            state.fail(&solo.failure, why, &mut woken);
+        }
+        drop(guard);
+        woken.wake();
+    }
+
+    /// The journal, if there is one.
+    pub fn journal(&self) -> Option<Arc<Journal>> {
+        let state = self.state.lock();
+        Some(state.log.as_ref()?.journal().clone())
+    }
+
+    /// Does something with the lock held: only what is short.
+    pub(super) fn with_state<R>(&self, act: impl FnOnce(&mut State) -> R) -> R {
+        act(&mut self.state.lock())
     }
 
     /// Looks into the core, with the lock held: only for what is short.
@@ -122,7 +189,13 @@ impl Solo {
             epoch: state.epoch,
             seq: state.seq,
         };
-        state.settle(now, self.member, origin, commands, &mut woken);
+        let position = state.settle(now, self.member, origin, commands, &mut woken);
+        state.outboxes.applied_unsynced(connection, position);
+        if position == u64::MAX
+            && let Some(why) = state.log.as_ref().and_then(FactLog::failure)
+        {
+            state.fail(&self.failure, why, &mut woken);
+        }
         drop(state);
         woken.wake();
     }
@@ -147,7 +220,27 @@ impl State {
         *commands = batch.commands;
     }
 
-    /// Applies, puts the effects into the outboxes, and finds out whom to wake.
+    /// Notes that this broker cannot go on, and wakes who looks.
+    fn fail(&mut self, failure: &OnceLock<String>, why: String, woken: &mut Woken) {
+        // The first reason is the one to be told.
+        let _ = failure.set(why);
+        if let Some(sequencer) = &self.sequencer {
+            woken.push(sequencer.clone());
+        }
+    }
+
+    /// Appends what the batch decided to the journal. The position that it has to be synced to; 0
+    /// when there is nothing to wait for.
+    fn log(&mut self, now: Millis) -> u64 {
+        let facts = &mut self.out.facts;
+        match &mut self.log {
+            Some(log) if !facts.is_empty() => log.write(now, &mut self.core, std::mem::take(facts)),
+            _ => 0,
+        }
+    }
+
+    /// Applies, puts the effects into the outboxes, and finds out whom to wake. Gives the position to
+    /// which the journal has to be synced.
     fn settle(
         &mut self,
         now: Millis,
@@ -155,9 +248,11 @@ impl State {
         origin: Origin,
         commands: &mut Vec<Command>,
         woken: &mut Woken,
-    ) {
+    ) -> u64 {
         self.apply(now, origin, commands);
-        self.outboxes.distribute(member, &mut self.out, 0, woken);
+        let position = self.log(now);
+        self.outboxes
+            .distribute(member, &mut self.out, position, woken);
         let wants = self.core.wants();
         let is_early = wants.work || wants.deadline < self.sleeps_until;
         if is_early
@@ -167,6 +262,7 @@ impl State {
             self.is_sequencer_awake = true;
             woken.push(sequencer.clone());
         }
+        position
     }
 
     /// Applies one entry of the sequencer, if one is due. Gives when the next is.
@@ -191,6 +287,16 @@ impl State {
         self.is_sequencer_awake = false;
         self.sleeps_until = wants.deadline;
         self.clock.when(wants.deadline)
+    }
+}
+
+fn tell_of_room(state: &store::State) {
+    match state {
+        store::State::Full(why) => tracing::error!(
+            target: "Store",
+            "No room for the journal: {why}. Persistent messages are refused until there is some"
+        ),
+        _ => tracing::warn!(target: "Store", "There is room for the journal again"),
     }
 }
 
@@ -237,7 +343,24 @@ impl Group for Solo {
         self.state.lock().sequencer = Some(waker);
     }
 
+    fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
+    }
+
+    fn fail(&self, why: String) {
+        let mut woken = Woken::default();
+        self.state.lock().fail(&self.failure, why, &mut woken);
+        woken.wake();
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.failure.get().cloned()
+    }
+
     fn finish(&self, _: Millis) -> Result<Option<String>, String> {
-        Ok(None)
+        match self.journal().map(|journal| journal.close()) {
+            Some(store::State::Failed(why)) => Err(format!("the journal has failed: {why}")),
+            Some(store::State::Full(_) | store::State::Ok) | None => Ok(None),
+        }
     }
 }

@@ -37,6 +37,15 @@ impl Clock {
     }
 }
 
+/// Milliseconds since 1970 by the wall clock, for how long the broker was down.
+pub fn wall_milliseconds() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |passed| {
+            u64::try_from(passed.as_millis()).unwrap_or(u64::MAX)
+        })
+}
+
 /// Seconds since 1970 by the wall clock, for the log.
 pub fn wall_seconds() -> u64 {
     SystemTime::now()

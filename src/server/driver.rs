@@ -268,6 +268,13 @@ impl Driver {
         };
         open.outstanding = self.group.take(open.seat.number, &mut open.effects);
         if !open.effects.is_empty() {
+            if let Err(why) = fetch_bodies(&mut open.effects) {
+                // Nothing more is known to be right: this broker ends.
+                self.group.fail(why);
+                open.effects.clear();
+                self.is_dead = true;
+                return;
+            }
             open.adapter
                 .handle_effects(&mut self.protocol, &mut open.effects);
         }
@@ -303,6 +310,7 @@ impl Driver {
             Event::Closed { code, text, by } => self.log_closed(code, &text, by),
             event => {
                 if let Some(open) = &mut self.open {
+                    open.adapter.set_storage_full(self.group.is_full());
                     open.adapter.handle_event(&mut self.protocol, event);
                 }
             }
@@ -560,6 +568,18 @@ impl Driver {
         self.sleeps_until = deadline;
         true
     }
+}
+
+/// Fetches the bodies of deliveries that are not in memory.
+fn fetch_bodies(effects: &mut [Effect]) -> Result<(), String> {
+    for effect in effects {
+        if let Effect::Deliver(delivery) = effect
+            && delivery.message.body().is_none()
+        {
+            delivery.message = delivery.message.fetch()?;
+        }
+    }
+    Ok(())
 }
 
 /// Logs what has come, without passwords and bodies.

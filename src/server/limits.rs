@@ -54,3 +54,7 @@ pub const NEGOTIATE_MILLISECONDS_MAX: u64 = 24 * 60 * 60 * 1000;
 
 /// Ports of one broker: one for each member of a group in one process.
 pub const PORTS_MAX: usize = 16;
+
+/// How often the journal's room is looked at. A segment is filled in this time only by a disk of
+/// many hundred megabytes a second; one round takes several.
+pub const COMPACTION_INTERVAL: std::time::Duration = std::time::Duration::from_millis(200);

@@ -19,13 +19,16 @@ pub mod accept;
 pub mod clock;
 pub mod doorbell;
 pub mod driver;
+pub mod keeper;
 pub mod limits;
 pub mod listen;
 pub mod log;
+pub mod memory;
 pub mod options;
 pub mod registry;
 pub mod sequencer;
 pub mod serve;
+pub mod storage;
 
 pub use options::Options;
 pub use serve::run;

@@ -40,7 +40,7 @@ pub struct Options {
     #[arg(long, env = "QPID_REALM", default_value = "QPID")]
     pub realm: String,
 
-    /// Directory for what has to outlast the broker
+    /// Directory for what has to outlast the broker; without it .ferrymq in the home directory
     #[arg(
         long,
         env = "QPID_DATA_DIR",
@@ -52,6 +52,22 @@ pub struct Options {
     /// Keep nothing on disk
     #[arg(long, env = "QPID_NO_DATA_DIR", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_data_dir: bool,
+
+    /// Octets of messages kept in memory, before bodies stay on the disk only: a number, or with k, m
+    /// or g behind it; without it 40 % of the machine's memory
+    #[arg(long, env = "QPID_MEMORY_LIMIT", value_name = "BYTES", value_parser = octets)]
+    pub memory_limit: Option<u64>,
+
+    /// Whether what was confirmed is on the disk (yes), or only with the kernel (no), from which a
+    /// power cut takes it
+    #[arg(long, env = "QPID_JOURNAL_SYNC", value_name = "yes|no", default_value = "yes",
+          value_parser = yes_or_no)]
+    pub journal_sync: bool,
+
+    /// Octets of a file of the journal: a number, or with k, m or g behind it
+    #[arg(long, env = "QPID_JOURNAL_FILE_SIZE", value_name = "BYTES", default_value = "16m",
+          value_parser = journal_file_size)]
+    pub journal_file_size: u64,
 
     /// Time a client has to open its connection: milliseconds, or a number with s, ms, us or ns
     #[arg(long, env = "QPID_MAX_NEGOTIATE_TIME", value_name = "TIME", default_value = "10000",
@@ -242,6 +258,34 @@ fn seconds(text: &str) -> Result<u64, String> {
     duration(text, "s")
 }
 
+/// A number of octets: with k, m or g behind it times 1024 and so on.
+fn octets(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text}: not a number with k, m or g behind it");
+    let lower = text.to_ascii_lowercase();
+    let digits = lower.trim_end_matches(['k', 'm', 'g']);
+    let shift = match &lower[digits.len()..] {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number
+        .checked_mul(1 << shift)
+        .ok_or_else(|| format!("{text}: too many"))
+}
+
+fn journal_file_size(text: &str) -> Result<u64, String> {
+    use crate::store::limits::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
+    match octets(text)? {
+        size if (SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&size) => Ok(size),
+        _ => Err(format!(
+            "{text}: a file has {SEGMENT_BYTES_MIN} to {SEGMENT_BYTES_MAX} octets"
+        )),
+    }
+}
+
 /// A truth value as `qpidd` takes it: in its configuration files people write all of these.
 fn yes_or_no(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
@@ -282,6 +326,19 @@ mod tests {
             assert!(duration(wrong, "s").is_err(), "{wrong}");
         }
         assert!(duration("18446744073709551615s", "s").is_err());
+    }
+
+    #[test]
+    fn octets_take_a_unit() {
+        assert_eq!(octets("10"), Ok(10));
+        assert_eq!(octets("3k"), Ok(3072));
+        assert_eq!(octets("16M"), Ok(16 << 20));
+        assert_eq!(octets("2g"), Ok(2 << 30));
+        for wrong in ["", "k", "-1", "1.5m", "1mk", "1 k", "1t", "99999999999g"] {
+            assert!(octets(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse("--journal-file-size 1").is_err());
+        assert!(parse("--journal-file-size 9g").is_err());
     }
 
     #[test]

@@ -14,14 +14,13 @@ use tokio::task::JoinSet;
 use super::accept::{self, Ended};
 use super::clock::Clock;
 use super::driver::Shared;
+use super::keeper::Keeper;
 use super::listen::{self, Port};
 use super::log::{self, critical, notice};
 use super::options::{GroupKind, Options};
 use super::registry::Registry;
-use super::{limits, sequencer};
+use super::{limits, sequencer, storage};
 use crate::broker;
-use crate::broker::ids::MemberId;
-use crate::cluster::solo::Solo;
 use crate::cluster::{Group, lockstep};
 use crate::protocol::{Bounds, BrokerConfig};
 use crate::security::access::Admission;
@@ -68,16 +67,8 @@ async fn serve(options: Options) -> Result<Ended, String> {
     let clock = Clock::start();
     // Before anybody learns the port: who has it may already say stop.
     let mut signals = Signals::catch()?;
+    let (groups, keeper) = start_groups(&options, clock)?;
     let ports = open_ports(&options)?;
-    if let Some(directory) = &options.data_dir {
-        tracing::warn!(
-            target: "Store",
-            "Nothing is written to disk yet: {} is not used, and durable queues and messages end \
-             with this process",
-            directory.display()
-        );
-    }
-    let groups = start_groups(&options, clock)?;
     let shared = Arc::new(Shared {
         clock,
         registry: Registry::default(),
@@ -111,6 +102,7 @@ async fn serve(options: Options) -> Result<Ended, String> {
         }
     }
     sequencers.shutdown().await;
+    drop(keeper);
     if let Some(failed) = failed {
         return Err(failed);
     }
@@ -161,17 +153,19 @@ fn open_ports(options: &Options) -> Result<Vec<Port>, String> {
     Ok(ports)
 }
 
+/// One seat for each port, and who gives back the journal's room.
+type Started = (Vec<Arc<dyn Group>>, Option<Keeper>);
+
 /// One seat for each port.
-fn start_groups(options: &Options, clock: Clock) -> Result<Vec<Arc<dyn Group>>, String> {
+fn start_groups(options: &Options, clock: Clock) -> Result<Started, String> {
     let core_options = broker::Options {
         default_queue_limit: options.default_queue_limit,
         queue_purge_interval: options.queue_purge_interval,
     };
     match options.group {
         GroupKind::Solo => {
-            let member = MemberId(random());
-            let solo = Solo::new(member, core_options, clock.millis());
-            Ok(vec![Arc::new(solo)])
+            let (solo, keeper) = storage::start(options, core_options, (clock, random()))?;
+            Ok((vec![solo], keeper))
         }
         GroupKind::Lockstep => {
             let seed = options.lockstep_seed.unwrap_or_else(random);
@@ -179,7 +173,14 @@ fn start_groups(options: &Options, clock: Clock) -> Result<Vec<Arc<dyn Group>>, 
             let settings = lockstep::Settings::usual(seed);
             let count = options.port.len();
             let seats = lockstep::seats(count, core_options, settings, clock.millis());
-            Ok(seats.into_iter().map(seat_of).collect())
+            if let Some(directory) = &options.data_dir {
+                tracing::warn!(
+                    target: "Store",
+                    "A lockstep group keeps nothing on disk: {} is not used",
+                    directory.display()
+                );
+            }
+            Ok((seats.into_iter().map(seat_of).collect(), None))
         }
     }
 }

@@ -105,11 +105,22 @@ impl Durable {
 pub fn carried(record: &FactRecord) -> FactRecord {
     let mut bytes = Encoder::default();
     record.encode(&mut bytes);
-    let (mut octets, shared) = record.encode_sharing();
-    for (at, run) in shared.iter().rev() {
+    let encoded = record.encode_sharing();
+    let mut octets = encoded.octets;
+    for (at, run) in encoded.shared.iter().rev() {
         octets.splice(*at..*at, run.iter().copied());
     }
     assert!(octets == bytes.bytes, "sharing changes nothing");
+    let messages = record.facts.iter().filter_map(|fact| match fact {
+        Fact::Enqueued(fact) => Some(&fact.message),
+        _ => None,
+    });
+    for (at, message) in encoded.contents.iter().zip(messages) {
+        assert!(
+            octets[*at..].starts_with(message.content()),
+            "where it is said to be"
+        );
+    }
     let mut decoder = Decoder::new(&octets);
     let same = FactRecord::decode(&mut decoder).expect("a record can be read back");
     assert!(decoder.is_at_end());
@@ -140,7 +151,7 @@ pub fn compare(live: &Core, recovered: &Core) -> Result<(), String> {
     if one != other {
         return Err(format!("written: {one:#?}\nrecovered: {other:#?}"));
     }
-    for (at, _) in &one.messages {
+    for at in one.messages.keys() {
         let is_free = tails.get(&at.0).is_none_or(|tail| at.1 < *tail);
         if !is_free {
             return Err(format!("the position {at:?} would be used again"));

@@ -33,7 +33,8 @@ impl Broker {
         Broker::start_on(&all)
     }
 
-    /// Starts one with these options and no others but where it keeps things.
+    /// Starts one with these options and no others but, where they name no data directory, that it
+    /// keeps nothing.
     pub fn start_on(options: &[&str]) -> Broker {
         Broker::of(Command::new(env!("CARGO_BIN_EXE_ferrymq")), options)
     }
@@ -50,7 +51,11 @@ impl Broker {
 
     fn of(mut command: Command, options: &[&str]) -> Broker {
         let mut process = command
-            .args(["serve", "--no-data-dir"])
+            .arg("serve")
+            .args(match options.contains(&"--data-dir") {
+                true => None,
+                false => Some("--no-data-dir"),
+            })
             .args(options)
             // One arena for all threads: with one each, what a test sees of resident memory depends
             // on which threads happened to serve it.

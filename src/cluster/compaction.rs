@@ -1,0 +1,249 @@
+//! Giving back the room of a journal of facts.
+//!
+//! A segment of which little is still needed is removed, after what is needed of it was appended
+//! again. What is needed:
+//!
+//! - messages that are still at a place: the core knows;
+//! - that messages have left, as long as an older segment says that they came;
+//! - definitions: all that there are now are written as one checkpoint instead.
+//!
+//! A copy is appended under the group's lock, right after the core was asked: whatever happens to
+//! the message later comes later in the journal, too. So what brings a message always stands before
+//! what takes it away, and only segments older than one can need what it says has left.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::fact_log::{self, Contents};
+use super::solo::{Solo, State};
+use super::{Millis, limits};
+use crate::broker::Fact;
+use crate::broker::facts::{Dequeued, FactRecord, Positions};
+use crate::broker::ids::QueueKey;
+use crate::store::{self, Journal, SegmentInfo};
+
+/// How much of a segment may be needed so that it is still worth copying, as one part of so many.
+fn parts(is_full: bool) -> i64 {
+    match is_full {
+        true => limits::COMPACTED_WHEN_FULL_PART,
+        false => limits::COMPACTED_PART,
+    }
+}
+
+/// The segments to be removed next, oldest first.
+fn victims(journal: &Journal) -> Vec<u64> {
+    let part = parts(matches!(journal.state(), store::State::Full(_)));
+    let is_sparse = |segment: &SegmentInfo| {
+        let bytes = i64::try_from(segment.bytes).unwrap_or(i64::MAX);
+        segment.is_sealed && segment.live_bytes.max(0) <= bytes / part
+    };
+    let segments = journal.segments().into_iter();
+    let sparse = segments.filter(is_sparse).map(|segment| segment.number);
+    sparse.take(limits::COMPACTED_SEGMENTS_MAX).collect()
+}
+
+/// Does one round and gives how many segments it removed. It waits for the disk, and takes the group's lock for one piece after the other.
+///
+/// # Errors
+/// Why this broker cannot go on.
+pub fn round(solo: &Solo, now: impl Fn() -> Millis) -> Result<usize, String> {
+    let Some(journal) = solo.journal() else {
+        return Ok(0);
+    };
+    let victims = victims(&journal);
+    if victims.is_empty() {
+        return Ok(0);
+    }
+    let mut round = Round {
+        solo,
+        journal: &journal,
+        now: &now,
+        older: older_contents(solo, &victims),
+        left: BTreeMap::new(),
+        has_definitions: false,
+        end: 0,
+    };
+    for victim in &victims {
+        round.copy(*victim)?;
+    }
+    round.finish()?;
+    round.wait()?;
+    match journal.remove_segments(&victims) {
+        Ok(()) => {}
+        // Another round removes them.
+        Err(store::RemoveError::TooScattered | store::RemoveError::NotSealed(_)) => {
+            return Ok(0);
+        }
+        Err(error @ store::RemoveError::Disk(_)) => return Err(error.to_string()),
+    }
+    solo.with_state(|state| {
+        let log = state.log.as_mut();
+        log.map(|log| victims.iter().for_each(|victim| log.forget(*victim)))
+    });
+    Ok(victims.len())
+}
+
+/// What the segments that stay and are older than one of the victims bring into queues.
+fn older_contents(solo: &Solo, victims: &[u64]) -> BTreeMap<u64, Contents> {
+    let last = victims.last().copied().unwrap_or(0);
+    let gone: BTreeSet<u64> = victims.iter().copied().collect();
+    solo.with_state(|state| {
+        let contents = state.log.as_ref().map(|log| log.contents());
+        let older = contents.into_iter().flat_map(|all| all.range(..last));
+        older
+            .filter(|(number, _)| !gone.contains(number))
+            .map(|(number, contents)| (*number, contents.clone()))
+            .collect()
+    })
+}
+
+/// Positions of a queue that messages have left, of all victims.
+#[derive(Debug, Default)]
+struct Left {
+    /// The number of the newest segment that said so.
+    said_in: u64,
+    before: u64,
+    positions: Vec<(u64, u64)>,
+}
+
+struct Round<'a, N> {
+    solo: &'a Solo,
+    journal: &'a Arc<Journal>,
+    now: &'a N,
+    older: BTreeMap<u64, Contents>,
+    left: BTreeMap<QueueKey, Left>,
+    has_definitions: bool,
+    /// Where what was copied ends.
+    end: u64,
+}
+
+impl<N: Fn() -> Millis> Round<'_, N> {
+    fn copy(&mut self, victim: u64) -> Result<(), String> {
+        let journal = self.journal;
+        let mut refused = None;
+        let read = journal.read_segment(victim, &mut |at, octets| {
+            let record = fact_log::facts_of(&at, octets)?;
+            self.copy_record(victim, record).inspect_err(|why| {
+                refused = Some(why.clone());
+            })
+        });
+        match (refused, read) {
+            (Some(why), _) => Err(why),
+            (None, Err(error)) => Err(format!("segment {victim:x} cannot be read: {error}")),
+            (None, Ok(())) => Ok(()),
+        }
+    }
+
+    fn copy_record(&mut self, victim: u64, record: FactRecord) -> Result<(), String> {
+        let mut messages = Vec::new();
+        for fact in record.facts {
+            match fact {
+                Fact::Enqueued(_) | Fact::Rejected(_) => messages.push(fact),
+                Fact::Dequeued(fact) => {
+                    let left = self.left.entry(fact.queue).or_default();
+                    left.said_in = left.said_in.max(victim);
+                    left.before = left.before.max(fact.before);
+                    left.positions.extend(fact.positions.0);
+                }
+                _ => self.has_definitions = true,
+            }
+        }
+        if messages.is_empty() {
+            return Ok(());
+        }
+        self.append(|state| state.core.still_needed(&messages))
+    }
+
+    /// Appends what `facts` gives, asked with the lock held.
+    fn append(&mut self, facts: impl FnOnce(&mut State) -> Vec<Fact>) -> Result<(), String> {
+        let now = (self.now)();
+        let appended = self.solo.with_state(|state| {
+            let facts = facts(state);
+            if facts.is_empty() {
+                return Ok(None);
+            }
+            let log = state.log.as_mut().ok_or("there is no journal")?;
+            match log.write(now, &mut state.core, facts) {
+                u64::MAX => Err(log.failure().unwrap_or_default()),
+                end => Ok(Some(end)),
+            }
+        });
+        if let Some(end) = appended? {
+            self.end = end;
+        }
+        Ok(())
+    }
+
+    /// Appends what is said of messages that have left, and the definitions.
+    fn finish(&mut self) -> Result<(), String> {
+        let older = std::mem::take(&mut self.older);
+        let left = std::mem::take(&mut self.left);
+        let has_definitions = self.has_definitions;
+        self.append(|state| {
+            let left = left.into_iter();
+            let mut facts: Vec<Fact> = left
+                .filter_map(|(queue, left)| {
+                    let before = state.core.gone_before(queue)?.max(left.before);
+                    still_left(queue, before, &left, &older).map(Fact::Dequeued)
+                })
+                .collect();
+            if has_definitions {
+                facts.extend(state.core.definitions().facts);
+            }
+            facts
+        })
+    }
+
+    /// Waits until all that was appended is on the disk.
+    fn wait(&self) -> Result<(), String> {
+        while self.journal.synced() < self.end {
+            if let Some(why) = self.solo.with_state(|state| state.log.as_ref()?.failure()) {
+                return Err(why);
+            }
+            std::thread::sleep(Duration::from_millis(limits::COMPACTION_LOOKS_MS));
+        }
+        Ok(())
+    }
+}
+
+/// What must still be said of messages that have left a queue: those that an older segment brings.
+fn still_left(
+    queue: QueueKey,
+    before: u64,
+    left: &Left,
+    older: &BTreeMap<u64, Contents>,
+) -> Option<Dequeued> {
+    let brought: Vec<(u64, u64)> = older
+        .range(..left.said_in)
+        .filter_map(|(_, contents)| contents.queues.get(&queue).copied())
+        .collect();
+    let needs_before = brought.iter().any(|(first, _)| *first < before);
+    let mut positions: Vec<(u64, u64)> = Vec::new();
+    for (first, last) in &left.positions {
+        let first = (*first).max(before);
+        let is_brought = |(from, to): &(u64, u64)| first <= *to && *from <= *last;
+        if first <= *last && brought.iter().any(is_brought) {
+            positions.push((first, *last));
+        }
+    }
+    let positions = joined(positions);
+    (needs_before || !positions.0.is_empty()).then_some(Dequeued {
+        queue,
+        before: if needs_before { before } else { 0 },
+        positions,
+    })
+}
+
+/// Ranges in order and apart.
+fn joined(mut ranges: Vec<(u64, u64)>) -> Positions {
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, range| {
+        let touches = next.0 <= range.1.saturating_add(1);
+        if touches {
+            range.1 = range.1.max(next.1);
+        }
+        touches
+    });
+    Positions(ranges)
+}

@@ -1,0 +1,401 @@
+//! The journal of a broker that stands alone: the facts of each batch, and a core made of them.
+//!
+//! A record holds the wall-clock time at which it was written and the facts of one batch. Bodies of
+//! messages are at home in it: when the queues hold more than the memory limit, what comes in more
+//! is kept in memory without its body, which is fetched when it is delivered.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use super::Millis;
+use crate::broker::encoding::EncodingError;
+use crate::broker::facts::{EncodedFacts, EncodedMessage, Enqueued, Fact, FactRecord};
+use crate::broker::ids::{QueueKey, ShardId};
+use crate::broker::message::{Message, Rest, RestingGauge};
+use crate::broker::recovery::Contradiction;
+use crate::broker::{Core, Options, Recovery};
+use crate::store::{self, Disk, Journal, OpenError, Part, Place, RecordAt, State};
+
+/// The kind of records that hold facts. Numbers of kinds are not used again.
+const FACTS: u8 = 1;
+
+/// Octets of the wall-clock time in front of the facts: milliseconds since 1970, big endian.
+const STAMP_BYTES: usize = 8;
+
+/// Octets written between two looks at how much memory the queues take.
+const MEMORY_LOOK_BYTES: u64 = 1024 * 1024;
+
+/// What a log is opened with.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// The id of the store if there is none yet: random.
+    pub store_id: u64,
+    /// The wall-clock time at `Millis(0)`, in milliseconds since 1970.
+    pub wall_at_zero: u64,
+    /// The time now.
+    pub now: Millis,
+    /// Octets of messages that are kept in memory, before bodies stay on the disk.
+    pub memory_bytes_max: u64,
+}
+
+/// Why a core cannot be made of what is on the disk.
+#[derive(Debug)]
+pub enum LogError {
+    /// The journal cannot be read.
+    Journal(OpenError),
+    /// What it says makes no sense.
+    Contradiction(Contradiction),
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogError::Journal(error) => error.fmt(f),
+            LogError::Contradiction(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LogError {}
+
+/// What the records of a segment say of queues: enough to know which of them may still matter.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Contents {
+    /// The first and last position of messages that it brings into a queue.
+    pub queues: BTreeMap<QueueKey, (u64, u64)>,
+    /// Whether it has definitions.
+    pub has_definitions: bool,
+}
+
+impl Contents {
+    fn note(&mut self, facts: &[Fact]) {
+        for fact in facts {
+            match fact {
+                Fact::Enqueued(fact) => {
+                    for place in &fact.places {
+                        let position = place.position;
+                        let range = self.queues.entry(place.queue);
+                        let (first, last) = range.or_insert((position, position));
+                        (*first, *last) = ((*first).min(position), (*last).max(position));
+                    }
+                }
+                Fact::Dequeued(_) | Fact::Rejected(_) => {}
+                _ => self.has_definitions = true,
+            }
+        }
+    }
+}
+
+/// The journal, known to the homes of messages before it is open.
+type JournalCell = Arc<OnceLock<Arc<Journal>>>;
+
+/// Where the body of a message is in the journal. As long as this lives the message's octets count
+/// as needed.
+struct Home {
+    journal: JournalCell,
+    place: Place,
+    /// Where in the record's payload the body begins.
+    at: usize,
+    bytes: usize,
+    counted: i64,
+}
+
+impl Home {
+    /// The home of a message whose content begins at `content_at` of the record's payload.
+    fn new(journal: &JournalCell, place: &Place, content_at: usize, message: &Message) -> Home {
+        let counted = message.size() as i64;
+        place.segment().count_live(counted);
+        Home {
+            journal: journal.clone(),
+            place: place.clone(),
+            at: content_at + message.header().len(),
+            bytes: message.body_bytes() as usize,
+            counted,
+        }
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        self.place.segment().count_live(-self.counted);
+    }
+}
+
+impl fmt::Debug for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}+{}", self.place, self.at)
+    }
+}
+
+impl Rest for Home {
+    fn body(&self) -> Result<Vec<u8>, String> {
+        let journal = self.journal.get().ok_or("the journal is not open yet")?;
+        let range = self.at..self.at + self.bytes;
+        let read = journal.read(&self.place, range);
+        read.map_err(|error| format!("a message's body cannot be read from the journal: {error}"))
+    }
+}
+
+/// See the module.
+pub struct FactLog {
+    journal: Arc<Journal>,
+    cell: JournalCell,
+    wall_at_zero: u64,
+    memory_bytes_max: u64,
+    gauge: RestingGauge,
+    /// Whether the queues took more than the limit when that was last looked at.
+    is_over: bool,
+    /// Octets to be written until it is looked at again.
+    look_in: u64,
+    contents: BTreeMap<u64, Contents>,
+    failure: Option<String>,
+}
+
+impl fmt::Debug for FactLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FactLog({:?})", self.journal.state())
+    }
+}
+
+impl FactLog {
+    /// Opens the log of a store, or makes one, and the core that it tells of.
+    ///
+    /// # Errors
+    /// The journal cannot be read, or what it says makes no sense. Nothing on the disk was changed.
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        journal: &store::Options,
+        options: Options,
+        opening: &Opening,
+    ) -> Result<(FactLog, Core, store::Recovery), LogError> {
+        let mut reading = Reading::new(options, opening.memory_bytes_max);
+        let (journal, found) = Journal::open(disk, journal, opening.store_id, &mut |at, octets| {
+            reading.take(&at, octets)
+        })
+        .map_err(LogError::Journal)?;
+        let journal = Arc::new(journal);
+        // It was empty until now.
+        let _ = reading.cell.set(journal.clone());
+        let wall = opening.wall_at_zero.saturating_add(opening.now.0);
+        let elapsed = reading
+            .last_wall
+            .map_or(0, |last| wall.saturating_sub(last));
+        let core = reading.recovery.finish(elapsed);
+        let core = core.map_err(LogError::Contradiction)?;
+        let log = FactLog {
+            journal,
+            cell: reading.cell,
+            wall_at_zero: opening.wall_at_zero,
+            memory_bytes_max: opening.memory_bytes_max,
+            gauge: reading.gauge,
+            is_over: false,
+            look_in: 0,
+            contents: reading.contents,
+            failure: None,
+        };
+        Ok((log, core, found))
+    }
+
+    /// The journal.
+    pub fn journal(&self) -> &Arc<Journal> {
+        &self.journal
+    }
+
+    /// Why nothing can be written any more.
+    pub fn failure(&self) -> Option<String> {
+        if let Some(failure) = &self.failure {
+            return Some(failure.clone());
+        }
+        match self.journal.state() {
+            State::Failed(why) => Some(format!("the journal has failed: {why}")),
+            State::Ok | State::Full(_) => None,
+        }
+    }
+
+    /// What the segments say, by number.
+    pub(super) fn contents(&self) -> &BTreeMap<u64, Contents> {
+        &self.contents
+    }
+
+    /// A segment has been removed.
+    pub(super) fn forget(&mut self, segment: u64) {
+        self.contents.remove(&segment);
+    }
+
+    /// Writes what a batch, or a compaction, decided. It is on the disk when the journal is synced to
+    /// the position given; that is never when it cannot be written. Bodies leave the memory when
+    /// the queues take too much of it.
+    pub fn write(&mut self, now: Millis, core: &mut Core, facts: Vec<Fact>) -> u64 {
+        let mut record = FactRecord {
+            index: core.index(),
+            time: core.time(),
+            facts,
+        };
+        match self.append(now, &mut record) {
+            Ok((place, encoded)) => {
+                self.settle_homes(core, &record, &place, &encoded);
+                place.end()
+            }
+            Err(why) => {
+                self.failure.get_or_insert(why);
+                u64::MAX
+            }
+        }
+    }
+
+    fn append(
+        &mut self,
+        now: Millis,
+        record: &mut FactRecord,
+    ) -> Result<(Place, EncodedFacts), String> {
+        for fact in &mut record.facts {
+            if let Fact::Enqueued(fact) = fact {
+                fact.message = fact.message.fetch()?;
+            }
+        }
+        let encoded = record.encode_sharing();
+        let stamp = self.wall_at_zero.saturating_add(now.0).to_be_bytes();
+        let mut parts = Vec::with_capacity(2 + 2 * encoded.shared.len());
+        parts.push(Part::Octets(&stamp));
+        let mut from = 0;
+        for (before, run) in &encoded.shared {
+            parts.push(Part::Octets(&encoded.octets[from..*before]));
+            parts.push(Part::Shared(run));
+            from = *before;
+        }
+        parts.push(Part::Octets(&encoded.octets[from..]));
+        let place = self.journal.append(FACTS, &parts);
+        let place = place.map_err(|error| error.to_string())?;
+        let contents = self.contents.entry(place.segment().number()).or_default();
+        contents.note(&record.facts);
+        Ok((place, encoded))
+    }
+
+    /// Tells the messages where they are at home now.
+    fn settle_homes(
+        &mut self,
+        core: &mut Core,
+        record: &FactRecord,
+        place: &Place,
+        encoded: &EncodedFacts,
+    ) {
+        let is_over = self.is_over_the_limit(core, place.bytes());
+        let enqueued = record.facts.iter().filter_map(|fact| match fact {
+            Fact::Enqueued(fact) => Some(fact),
+            _ => None,
+        });
+        for (fact, at) in enqueued.zip(&encoded.contents) {
+            let home = Home::new(&self.cell, place, STAMP_BYTES + at, &fact.message);
+            self.settle_home(core, fact, Arc::new(home), is_over);
+        }
+    }
+
+    /// The message of a fact may be another in memory than the one that was written: a compaction
+    /// reads it from the disk.
+    fn settle_home(&self, core: &mut Core, fact: &Enqueued, home: Arc<Home>, is_over: bool) {
+        fact.message.set_home(home.clone());
+        let resting = match is_over {
+            true => fact.message.rest(&self.gauge).map(Arc::new),
+            false => None,
+        };
+        for place in &fact.places {
+            let Some(held) = core.message_at(place.queue, place.position) else {
+                continue;
+            };
+            if !Arc::ptr_eq(held, &fact.message) {
+                held.set_home(home.clone());
+            }
+            if let Some(resting) = &resting
+                && held.body().is_some()
+            {
+                core.exchange_message(place.queue, place.position, resting);
+            }
+        }
+    }
+
+    fn is_over_the_limit(&mut self, core: &Core, written: u64) -> bool {
+        self.look_in = self.look_in.saturating_sub(written);
+        if self.look_in == 0 {
+            self.look_in = MEMORY_LOOK_BYTES;
+            let in_memory = core.queued_bytes().saturating_sub(self.gauge.bytes());
+            self.is_over = in_memory > self.memory_bytes_max;
+        }
+        self.is_over
+    }
+}
+
+/// A log while it is read.
+struct Reading {
+    recovery: Recovery,
+    cell: JournalCell,
+    gauge: RestingGauge,
+    memory_bytes_left: u64,
+    last_wall: Option<u64>,
+    contents: BTreeMap<u64, Contents>,
+}
+
+impl Reading {
+    fn new(options: Options, memory_bytes_max: u64) -> Reading {
+        Reading {
+            recovery: Recovery::new(ShardId::default(), options),
+            cell: JournalCell::default(),
+            gauge: RestingGauge::default(),
+            memory_bytes_left: memory_bytes_max,
+            last_wall: None,
+            contents: BTreeMap::new(),
+        }
+    }
+
+    fn take(&mut self, at: &RecordAt, octets: &[u8]) -> Result<(), String> {
+        if at.kind != FACTS {
+            return Err(format!("a record of the unknown kind {}", at.kind));
+        }
+        let (wall, octets) = stamp_and_facts(octets)?;
+        self.last_wall = self.last_wall.max(Some(wall));
+        let Reading {
+            recovery,
+            cell,
+            gauge,
+            memory_bytes_left,
+            ..
+        } = self;
+        let mut make = |encoded: &EncodedMessage<'_>| -> Result<Arc<Message>, EncodingError> {
+            let message = encoded.message()?;
+            let content_at = STAMP_BYTES + encoded.header_at;
+            let home = Home::new(cell, &at.place, content_at, &message);
+            message.set_home(Arc::new(home));
+            if message.size() <= *memory_bytes_left {
+                *memory_bytes_left -= message.size();
+                return Ok(message);
+            }
+            Ok(message.rest(gauge).map_or(message, Arc::new))
+        };
+        let record = FactRecord::decode_with(octets, Some(&mut make));
+        let record = record.map_err(|error| error.to_string())?;
+        let contents = self.contents.entry(at.place.segment().number());
+        contents.or_default().note(&record.facts);
+        recovery.take_record(record);
+        Ok(())
+    }
+}
+
+/// Takes a payload apart.
+fn stamp_and_facts(octets: &[u8]) -> Result<(u64, &[u8]), String> {
+    match octets.split_first_chunk::<STAMP_BYTES>() {
+        Some((stamp, facts)) => Ok((u64::from_be_bytes(*stamp), facts)),
+        None => Err(format!("{} octets are no record of facts", octets.len())),
+    }
+}
+
+/// The facts of a record that is read back.
+///
+/// # Errors
+/// What cannot be read of it.
+pub(super) fn facts_of(at: &RecordAt, octets: &[u8]) -> Result<FactRecord, String> {
+    if at.kind != FACTS {
+        return Err(format!("a record of the unknown kind {}", at.kind));
+    }
+    let (_, octets) = stamp_and_facts(octets)?;
+    FactRecord::decode_with(octets, None).map_err(|error| error.to_string())
+}

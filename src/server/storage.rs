@@ -1,0 +1,107 @@
+//! What outlasts the process: the data directory and what is made of it at the start.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::clock::{self, Clock};
+use super::keeper::Keeper;
+use super::log::notice;
+use super::memory;
+use super::options::Options;
+use crate::broker;
+use crate::broker::ids::MemberId;
+use crate::cluster::fact_log::{FactLog, Opening};
+use crate::cluster::solo::Solo;
+use crate::store::{self, RealDisk};
+
+/// The name of the data directory in the home directory, unless another is given.
+const DEFAULT_NAME: &str = ".ferrymq";
+
+/// Where things are kept: as given, else in the home directory, else where temporary files are.
+/// qpidd looks in the same places for `.qpidd`.
+pub fn data_dir(options: &Options) -> Option<PathBuf> {
+    if options.no_data_dir {
+        return None;
+    }
+    Some(options.data_dir.clone().unwrap_or_else(|| {
+        let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+        home.map_or(std::env::temp_dir(), PathBuf::from)
+            .join(DEFAULT_NAME)
+    }))
+}
+
+/// A broker that stands alone, with what its data directory kept.
+///
+/// # Errors
+/// The directory cannot be used, or what is in it cannot be read whole.
+pub fn start(
+    options: &Options,
+    core_options: broker::Options,
+    (clock, random): (Clock, u64),
+) -> Result<(Arc<Solo>, Option<Keeper>), String> {
+    let Some(directory) = data_dir(options) else {
+        let solo = Solo::new(MemberId(random), core_options, clock.millis());
+        return Ok((Arc::new(solo), None));
+    };
+    let disk = RealDisk::open(&directory)
+        .map_err(|error| format!("the data directory cannot be used: {error}"))?;
+    let now = clock.millis();
+    let opening = Opening {
+        store_id: random,
+        wall_at_zero: clock::wall_milliseconds().saturating_sub(now.0),
+        now,
+        memory_bytes_max: options.memory_limit.unwrap_or_else(memory::default_limit),
+    };
+    let journal = store::Options {
+        segment_bytes: options.journal_file_size,
+        sync: match options.journal_sync {
+            true => store::SyncMode::Data,
+            false => store::SyncMode::None,
+        },
+        ..store::Options::default()
+    };
+    let opened = FactLog::open(Arc::new(disk), &journal, core_options.clone(), &opening);
+    let (log, core, found) = opened.map_err(|error| format!("{}: {error}", directory.display()))?;
+    tell(&directory, options, &core, &found);
+    let member = MemberId(found.store_id);
+    let epoch = 1;
+    let solo = Solo::with_log(member, epoch, (log, core), core_options, clock.millis());
+    let keeper = Keeper::start(&solo, clock)?;
+    Ok((solo, Some(keeper)))
+}
+
+fn tell(directory: &Path, options: &Options, core: &broker::Core, found: &store::Recovery) {
+    let directory = directory.display();
+    for file in &found.remade {
+        tracing::warn!(target: "Store", "{directory}: {file} was unfinished and is made anew");
+    }
+    if let Some(torn) = &found.torn_tail {
+        tracing::warn!(
+            target: "Store",
+            "{directory}: cut {torn}: the broker was stopped while it wrote them, and nobody was \
+             told that they are safe"
+        );
+    }
+    if found.gaps > 0 {
+        tracing::warn!(
+            target: "Store",
+            "{directory}: {} places of the journal were set aside by a repair",
+            found.gaps
+        );
+    }
+    if !options.journal_sync {
+        tracing::warn!(
+            target: "Store",
+            "Nothing waits for the disk (--journal-sync no): a power cut loses what was confirmed"
+        );
+    }
+    match found.is_new {
+        true => notice!("Store", "New data directory {directory}"),
+        false => notice!(
+            "Store",
+            "Recovered {} queues with {} messages from {directory}",
+            core.queue_count(),
+            core.message_count()
+        ),
+    }
+}
