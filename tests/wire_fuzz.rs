@@ -1,4 +1,5 @@
-//! Seeded fuzzers of the wire room, and a short run of each.
+//! Seeded fuzzers of what reads octets from outside, the wire room's and the journal's, and a short
+//! run of each.
 //!
 //! `FUZZ_ROUNDS=100000 cargo test --test wire_fuzz` runs longer; a failure prints the seed, and
 //! `FUZZ_SEED=n FUZZ_ROUNDS=1` runs that one again.
@@ -7,6 +8,10 @@ mod wire_support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use ferrymq::broker::encoding::{Decoder, Encoder, Record};
+use ferrymq::broker::facts::{BindingDefinition, Dequeued, Fact, FactRecord, Positions};
+use ferrymq::broker::ids::{GroupTime, QueueKey, ShardId};
+use ferrymq::broker::{Options, Recovery};
 use ferrymq::wire::frame::FrameHeader;
 use ferrymq::wire::url::Url;
 use ferrymq::wire::{Command, Control, Cursor, Value, header};
@@ -25,6 +30,8 @@ const FUZZERS: &[(&str, Fuzzer)] = &[
     ("header_segment", header_segment),
     ("frame_header", frame_header),
     ("url", url),
+    ("fact_record", fact_record),
+    ("fact_record", fact_record),
     ("canary", canary),
 ];
 
@@ -213,4 +220,41 @@ fn url(_: &Description, mut seeded: Seeded) {
     let Ok(url) = Url::parse(&text) else { return };
     assert!(!url.addresses.is_empty());
     assert_eq!(Url::parse(&url.to_string()).as_ref(), Ok(&url), "{text}");
+}
+
+/// Facts are read as a whole or not at all, and a recovery takes whatever was read.
+fn fact_record(_: &Description, mut seeded: Seeded) {
+    let encoded = |record: &FactRecord| {
+        let mut encoder = Encoder::default();
+        record.encode(&mut encoder);
+        encoder.bytes
+    };
+    let queue = QueueKey(seeded.below(3) as u64);
+    let first = seeded.below(9) as u64;
+    let arguments = [("x-match", Value::Str16("all".into()))];
+    let binding = BindingDefinition {
+        exchange: "amq.match".into(),
+        queue,
+        key: "k".into(),
+        arguments: arguments.into_iter().collect(),
+    };
+    let left = Dequeued {
+        queue,
+        before: first,
+        positions: Positions(vec![(first, first + 2), (first + 9, first + 9)]),
+    };
+    let mut bytes = encoded(&FactRecord {
+        index: 1,
+        time: GroupTime(2),
+        facts: vec![Fact::Bound(Box::new(binding)), Fact::Dequeued(left)],
+    });
+    seeded.damage(&mut bytes);
+    let mut recovery = Recovery::new(ShardId(0), Options::default());
+    if recovery.take(&bytes).is_err() {
+        return;
+    }
+    let read = FactRecord::decode(&mut Decoder::new(&bytes)).unwrap();
+    let once = encoded(&read);
+    assert_eq!(FactRecord::decode(&mut Decoder::new(&once)), Ok(read));
+    let _ = recovery.finish(seeded.u64());
 }

@@ -1,6 +1,7 @@
 //! What of a core is durable, and cores made of facts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 
 use ferrymq::broker::encoding::{Decoder, Encoder, Record};
 use ferrymq::broker::facts::{BindingDefinition, ExchangeDefinition, Fact, QueueDefinition};
@@ -149,7 +150,7 @@ pub fn assert_same(live: &Core, recovered: &Core) {
 pub fn compare(live: &Core, recovered: &Core) -> Result<(), String> {
     let ((one, live_tails), (other, tails)) = (durable(live), durable(recovered));
     if one != other {
-        return Err(format!("written: {one:#?}\nrecovered: {other:#?}"));
+        return Err(difference(&one, &other));
     }
     for at in one.messages.keys() {
         let is_free = tails.get(&at.0).is_none_or(|tail| at.1 < *tail);
@@ -162,4 +163,28 @@ pub fn compare(live: &Core, recovered: &Core) -> Result<(), String> {
         return Err(format!("positions are left out: {tails:?}, {live_tails:?}"));
     }
     Ok(())
+}
+
+/// In which parts two differ: a whole core is too much to read.
+fn difference(one: &Durable, other: &Durable) -> String {
+    let mut text = String::new();
+    let mut part = |name: &str, one: &dyn Debug, other: &dyn Debug| {
+        let (one, other) = (format!("{one:?}"), format!("{other:?}"));
+        if one != other {
+            text += &format!("{name} written: {one}\n{name} recovered: {other}\n");
+        }
+    };
+    part("exchanges", &one.exchanges, &other.exchanges);
+    part("queues", &one.queues, &other.queues);
+    part("bindings", &one.bindings, &other.bindings);
+    part("rerouting", &one.rerouting, &other.rerouting);
+    part("rejected", &one.rejected, &other.rejected);
+    let places = |of: &Durable| of.messages.keys().copied().collect::<BTreeSet<At>>();
+    let (written, recovered) = (places(one), places(other));
+    let lost: Vec<&At> = written.difference(&recovered).take(20).collect();
+    let risen: Vec<&At> = recovered.difference(&written).take(20).collect();
+    let other_there = written.intersection(&recovered);
+    let other_there = other_there.filter(|at| one.messages[at] != other.messages[at]);
+    let other_there: Vec<&At> = other_there.take(20).collect();
+    text + &format!("lost at {lost:?}, risen at {risen:?}, others at {other_there:?}")
 }

@@ -1,0 +1,316 @@
+//! Clients that do anything at all, from a seed.
+
+use super::seeded::Seeded;
+use super::{Broker, Connection, Session, Told, message_with};
+use ferrymq::broker::ids::MemberId;
+use ferrymq::broker::{Command, Request};
+use ferrymq::wire::{
+    AcceptMode, AcquireMode, CommandId, CreditUnit, DeliveryMode, FlowMode, SequenceSet, Value,
+};
+
+pub const QUEUES: [&str; 5] = ["q", "r", "s", "", "missing"];
+pub const EXCHANGES: [&str; 7] = [
+    "",
+    "amq.fanout",
+    "amq.topic",
+    "amq.direct",
+    "e",
+    "f",
+    "missing",
+];
+
+/// A session and what it has that its commands can name: most commands name what there is, or
+/// every session would fail at once.
+pub struct Actor {
+    pub session: Session,
+    destinations: Vec<String>,
+    is_transactional: bool,
+}
+
+impl Actor {
+    pub fn new(session: Session) -> Actor {
+        Actor {
+            session,
+            destinations: Vec::new(),
+            is_transactional: false,
+        }
+    }
+}
+
+/// One of the first of some, and now and then the last.
+pub fn usual<'a>(seeded: &mut Seeded, choices: &'a [&'a str]) -> &'a str {
+    match seeded.once_in(60) {
+        true => choices[choices.len() - 1],
+        false => choices[seeded.below(choices.len() - 1)],
+    }
+}
+
+/// A set of ids near those that are in use, and now and then far from them.
+pub fn some_ids(seeded: &mut Seeded) -> SequenceSet {
+    let mut set = SequenceSet::new();
+    for _ in 0..=seeded.below(3) {
+        let first = match seeded.below(10) {
+            0 => seeded.u32(),
+            _ => seeded.below(60) as u32,
+        };
+        let last = match seeded.below(6) {
+            0 => first.wrapping_add(seeded.u32() >> 1),
+            _ => first.wrapping_add(seeded.below(12) as u32),
+        };
+        set.insert_range(CommandId(first), CommandId(last));
+    }
+    set
+}
+
+pub fn queue_command(seeded: &mut Seeded, session: &Session) {
+    let queue = usual(seeded, &QUEUES);
+    match seeded.below(24) {
+        0..=8 if queue != "missing" => {
+            let limit = seeded.below(40) as u32;
+            let exchange = *seeded.pick(&EXCHANGES[..6]);
+            let (exclusive, auto_delete) = (seeded.once_in(40), seeded.once_in(4));
+            let durable = !seeded.once_in(3);
+            let (limited, has_alternate) = (seeded.once_in(6), seeded.once_in(3));
+            session.declare_with(queue, |declare| {
+                declare.exclusive = exclusive;
+                declare.durable = durable;
+                declare.auto_delete = auto_delete;
+                if limited {
+                    let limit = [("qpid.max_count", Value::U32(limit))];
+                    declare.arguments = Some(limit.into_iter().collect());
+                }
+                if has_alternate {
+                    declare.alternate_exchange = Some(exchange.into());
+                }
+            });
+        }
+        9 => drop(session.purge(queue)),
+        10 => {
+            let (if_empty, if_unused) = (seeded.once_in(3), seeded.once_in(3));
+            session.delete_with(queue, |delete| {
+                (delete.if_empty, delete.if_unused) = (if_empty, if_unused);
+            });
+        }
+        _ => {
+            let queue = queue.into();
+            session.send(Request::QueueQuery(Box::new(ferrymq::wire::QueueQuery {
+                queue,
+            })));
+        }
+    }
+}
+
+pub fn exchange_command(seeded: &mut Seeded, session: &Session) {
+    let (queue, exchange) = (usual(seeded, &QUEUES), usual(seeded, &EXCHANGES[1..]));
+    let key = *seeded.pick(&["q", "r", "#", "a.*", ""]);
+    match seeded.below(8) {
+        0 => {
+            let exchange = *seeded.pick(&["e", "f"]);
+            let kind = usual(seeded, &["direct", "topic", "fanout", "headers", "nosuch"]);
+            let alternate = usual(seeded, &EXCHANGES);
+            let (auto_delete, has_alternate) = (seeded.once_in(3), seeded.once_in(2));
+            let durable = seeded.once_in(2);
+            session.declare_exchange_with(exchange, kind, |declare| {
+                declare.durable = durable;
+                declare.auto_delete = auto_delete;
+                if has_alternate {
+                    declare.alternate_exchange = Some(alternate.into());
+                }
+            });
+        }
+        1 if seeded.once_in(3) => drop(session.delete_exchange(exchange)),
+        2..=4 => {
+            let arguments = match seeded.below(4) {
+                0 => vec![("x-scope", Value::Str16("session".into()))],
+                1 => vec![("x-match", Value::Str16("any".into()))],
+                2 => vec![("qpid.exclusive-binding", Value::Void)],
+                _ => Vec::new(),
+            };
+            session.bind(exchange, queue, key, &arguments);
+        }
+        _ => drop(session.unbind(exchange, queue, key)),
+    }
+}
+
+pub fn publish(seeded: &mut Seeded, session: &Session) {
+    let exchange = match seeded.below(12) {
+        0 => *seeded.pick(&["e", "f"]),
+        n => EXCHANGES[(n % 6).saturating_sub(2)],
+    };
+    let mode = *seeded.pick(&[DeliveryMode::PERSISTENT, DeliveryMode::NON_PERSISTENT]);
+    let key = *seeded.pick(&["q", "r", "s", "", "a.b", "nobody"]);
+    let ttl = *seeded.pick(&[None, None, Some(0), Some(5), Some(u64::MAX)]);
+    let body = "x".repeat(seeded.below(40));
+    let accept = *seeded.pick(&[AcceptMode::NONE, AcceptMode::EXPLICIT]);
+    let message = message_with(key, &body, |delivery| {
+        delivery.ttl = ttl;
+        delivery.delivery_mode = (!seeded.once_in(9)).then_some(mode);
+    });
+    session.transfer(exchange, message, accept);
+}
+
+pub fn subscribe(seeded: &mut Seeded, actor: &mut Actor) {
+    let destination = seeded.u32().to_string();
+
+    let queue = *seeded.pick(&QUEUES[..3]);
+    let exclusive = seeded.once_in(60);
+    let accept = *seeded.pick(&[AcceptMode::NONE, AcceptMode::EXPLICIT]);
+    let modes = [AcquireMode::PRE_ACQUIRED, AcquireMode::NOT_ACQUIRED];
+    let acquire = *seeded.pick(&modes);
+    let selects = seeded.once_in(4);
+    actor
+        .session
+        .subscribe_with(queue, &destination, |subscribe| {
+            subscribe.exclusive = exclusive;
+            subscribe.accept_mode = accept;
+            subscribe.acquire_mode = acquire;
+            if selects {
+                let selector = Value::Str16("JMSRedelivered = TRUE OR n = 1".into());
+                let arguments = [("x-apache-selector", selector)];
+                subscribe.arguments = Some(arguments.into_iter().collect());
+            }
+        });
+    for (unit, value) in [(CreditUnit::BYTE, u32::MAX), (CreditUnit::MESSAGE, 10)] {
+        if seeded.once_in(2) {
+            actor.session.grant(&destination, unit, value);
+        }
+    }
+    actor.destinations.push(destination);
+}
+
+pub fn subscription_command(seeded: &mut Seeded, actor: &mut Actor) {
+    let session = &actor.session;
+    let known = actor.destinations.len();
+    if known == 0 || seeded.once_in(4) {
+        return subscribe(seeded, actor);
+    }
+    let destination = match seeded.once_in(60) {
+        true => "unknown".to_owned(),
+        false => actor.destinations[seeded.below(known)].clone(),
+    };
+    let destination = destination.as_str();
+    match seeded.below(9) {
+        0..=3 => {
+            let unit = *seeded.pick(&[CreditUnit::MESSAGE, CreditUnit::BYTE, CreditUnit::BYTE]);
+            let value = *seeded.pick(&[0, 1, 3, 50, 500, u32::MAX - 1, u32::MAX, u32::MAX]);
+            session.grant(destination, unit, value);
+        }
+        4 => drop(session.set_mode(
+            destination,
+            *seeded.pick(&[FlowMode::CREDIT, FlowMode::WINDOW]),
+        )),
+        5 => drop(session.flush(destination)),
+        6 => drop(session.stop(destination)),
+        7 => {
+            session.cancel(destination);
+            actor.destinations.retain(|known| known != destination);
+        }
+        _ => {}
+    }
+}
+
+pub fn settle(seeded: &mut Seeded, session: &Session) {
+    let some = some_ids(seeded);
+    match seeded.below(7) {
+        0 => session.complete(some),
+        1 => session.know_completed(some),
+        2 => drop(session.accept(some)),
+        3 => drop(session.reject(some)),
+        4 => drop(session.release_with(some, seeded.once_in(2))),
+        5 => drop(session.send(Request::Acquire { transfers: some })),
+        _ => session.flush_session(seeded.once_in(2), seeded.once_in(2), seeded.once_in(2)),
+    }
+}
+
+pub fn actor_command(seeded: &mut Seeded, actor: &mut Actor) {
+    let session = &actor.session;
+    match seeded.below(20) {
+        0..=1 => queue_command(seeded, session),
+        2 => exchange_command(seeded, session),
+        3..=8 => publish(seeded, session),
+        9..=12 => subscription_command(seeded, actor),
+        13..=17 => settle(seeded, session),
+        18 if seeded.once_in(10) => {
+            session.select();
+            actor.is_transactional = true;
+        }
+        18 if actor.is_transactional || seeded.once_in(200) => match seeded.once_in(3) {
+            true => session.rollback(),
+            false => session.commit(),
+        },
+        _ => {
+            let request = seeded.pick(&[Request::Sync, Request::Nothing]).clone();
+            session.send_with(request, seeded.once_in(2));
+        }
+    }
+}
+
+/// A connection of some member with little room.
+pub fn connect(seeded: &mut Seeded, broker: &Broker) -> Connection {
+    let member = MemberId(1 + seeded.below(2) as u64);
+    broker.connection_with(
+        member,
+        1 + seeded.below(20) as u32,
+        1 + seeded.below(3000) as u64,
+    )
+}
+
+/// What the sessions of all seeds were told: a run in which little happens proves little.
+#[derive(Default)]
+pub struct Tally {
+    pub delivered: usize,
+    pub failed: usize,
+    pub rest: usize,
+}
+
+impl Tally {
+    pub fn count(&mut self, told: &[Told]) {
+        for told in told {
+            match told {
+                Told::Delivered(_) => self.delivered += 1,
+                Told::Failed(_) => self.failed += 1,
+                _ => self.rest += 1,
+            }
+        }
+    }
+}
+
+pub fn step(seeded: &mut Seeded, broker: &Broker, actors: &mut [Actor], tally: &mut Tally) {
+    let which = seeded.below(actors.len());
+    let actor = &mut actors[which];
+    let connection = actor.session.connection.clone();
+    let mut ended = None;
+    match seeded.below(40) {
+        0 => actor.session.detach(),
+        1 if seeded.once_in(3) => {
+            connection.end();
+            ended = Some(connection.key);
+        }
+        2..=4 => connection.drained(seeded.below(9) as u32, seeded.below(900) as u64),
+        5 => {
+            broker.pass(seeded.below(4) as u64);
+            broker.sequencer(Command::Tick);
+        }
+        6 => drop(broker.continue_once()),
+        7 => broker.in_one_entry(|| {
+            for _ in 0..seeded.below(40) {
+                actor_command(seeded, actor);
+            }
+        }),
+        _ => actor_command(seeded, actor),
+    }
+    for actor in actors.iter_mut() {
+        let told = actor.session.told();
+        tally.count(&told);
+        let is_gone = |told: &Told| matches!(told, Told::Failed(_) | Told::Detached(_));
+        let has_ended = ended == Some(actor.session.connection.key);
+        if has_ended || told.iter().any(is_gone) || seeded.once_in(500) {
+            let connection = match has_ended || seeded.once_in(5) {
+                true => connect(seeded, broker),
+                false => actor.session.connection.clone(),
+            };
+            let name = *seeded.pick(&["a", "b", "c", "d", "e", "f"]);
+            *actor = Actor::new(connection.attach(seeded.below(9) as u16, name, true));
+        }
+    }
+}
