@@ -55,6 +55,7 @@ mod real;
 mod recovery;
 mod scan;
 mod segment;
+pub mod simulated;
 mod state;
 mod store_file;
 mod writer;
@@ -65,6 +66,7 @@ pub use journal::{Journal, Waker};
 pub use options::{Options, Plant, SyncMode};
 pub use real::{LockError, RealDisk};
 pub use segment::{Part, Place, RecordAt, SegmentInfo, SegmentUse};
+pub use simulated::SimulatedDisk;
 pub use state::{Recovery, State, TornTail};
 pub use writer::{Turn, Writer};
 

@@ -465,7 +465,9 @@ impl<'a> Recovering<'a> {
         if let Some((file, version)) = self.version {
             return Err(OpenError::Version { file, version });
         }
-        if let (None, Some(last)) = (&self.last, self.segments.last()) {
+        if let (true, None, Some(last)) =
+            (self.damages.is_empty(), &self.last, self.segments.last())
+        {
             // A segment is sealed only when the next one is on the disk.
             let name = format::file_name(last.of.number() + 1);
             self.damages.add(&name, 0, Flaw::SegmentMissing);
