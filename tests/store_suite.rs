@@ -8,7 +8,11 @@ mod seeded;
 
 #[path = "store_suite/crashes.rs"]
 mod crashes;
+#[path = "store_suite/rot.rs"]
+mod rot;
 #[path = "store_suite/store.rs"]
 mod store;
+#[path = "store_suite/tails.rs"]
+mod tails;
 #[path = "store_suite/world.rs"]
 mod world;

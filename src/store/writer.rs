@@ -8,11 +8,12 @@ use std::time::Instant;
 use rustix::io::Errno;
 
 use super::disk::{self, DiskFile};
+use super::examination::Segment;
 use super::format::{self, EMPTY_RECORD_BYTES, MARK, SEGMENT_HEADER_BYTES, SegmentHeader};
 use super::journal::Shared;
 use super::limits;
 use super::options::{Plant, SyncMode};
-use super::recovery::{self, Segment};
+use super::recovery;
 use super::segment::SegmentUse;
 use super::state::State;
 

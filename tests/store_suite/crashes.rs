@@ -7,7 +7,7 @@ use crate::world::World;
 /// Crash images of a usual run.
 const IMAGES: usize = 500;
 
-fn number_from(variable: &str) -> Option<u64> {
+pub fn number_from(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
