@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::format::{Checks, RECORD_HEADER_BYTES, RecordHeader, padding};
+use super::format::{Checks, RECORD_HEADER_BYTES, RecordHeader, SEAL, padding};
 use super::limits;
 use super::segment::{Part, SegmentUse};
 
@@ -27,12 +27,12 @@ struct Buffered {
     shared_at: usize,
 }
 
-/// Records that go into the same segment.
-#[derive(Clone)]
+/// Records that go into the same segment; or its seal, which is a run of its own, because it is
+/// written only when the next segment is there.
 pub(super) struct Run {
     pub segment: Arc<SegmentUse>,
-    /// Octets of the segment's file.
-    pub size: u64,
+    /// For a seal: octets of the next segment.
+    pub next_size: Option<u64>,
     /// The index of the first record.
     first: usize,
 }
@@ -42,25 +42,36 @@ impl Buffer {
         self.records.is_empty()
     }
 
+    /// Adds the seal of a segment, the next one being so large.
+    pub fn push_seal(&mut self, segment: &Arc<SegmentUse>, position: u64, next_size: u64) {
+        let header = RecordHeader {
+            length: 0,
+            kind: SEAL,
+            position,
+            synced: 0,
+        };
+        self.begin_run(segment, Some(next_size));
+        self.push_record(&header, &[]);
+    }
+
     /// Adds a record. Its check and what it says to be synced come later.
-    pub fn push(
-        &mut self,
-        segment: &Arc<SegmentUse>,
-        size: u64,
-        header: &RecordHeader,
-        parts: &[Part<'_>],
-    ) {
-        let is_new_run = self
-            .runs
-            .last()
-            .is_none_or(|run| !Arc::ptr_eq(&run.segment, segment));
-        if is_new_run {
-            self.runs.push(Run {
-                segment: Arc::clone(segment),
-                size,
-                first: self.records.len(),
-            });
+    pub fn push(&mut self, segment: &Arc<SegmentUse>, header: &RecordHeader, parts: &[Part<'_>]) {
+        let last = self.runs.last();
+        if last.is_none_or(|run| !Arc::ptr_eq(&run.segment, segment)) {
+            self.begin_run(segment, None);
         }
+        self.push_record(header, parts);
+    }
+
+    fn begin_run(&mut self, segment: &Arc<SegmentUse>, next_size: Option<u64>) {
+        self.runs.push(Run {
+            segment: Arc::clone(segment),
+            next_size,
+            first: self.records.len(),
+        });
+    }
+
+    fn push_record(&mut self, header: &RecordHeader, parts: &[Part<'_>]) {
         self.records.push(Buffered {
             position: header.position,
             octets_at: self.octets.len(),

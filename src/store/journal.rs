@@ -13,11 +13,12 @@ use super::Visit;
 use super::buffer::Buffer;
 use super::disk::Disk;
 use super::error::{OpenError, RecordTooLarge, RemoveError};
-use super::format::{self, Checks, EMPTY_RECORD_BYTES, RecordHeader, SEAL, SEGMENT_HEADER_BYTES};
+use super::examination::Segment;
+use super::format::{self, Checks, EMPTY_RECORD_BYTES, RecordHeader, SEGMENT_HEADER_BYTES};
 use super::limits;
 use super::options::{Options, Plant};
 use super::reading::{self, OpenFiles};
-use super::recovery::{self, Opened, Segment};
+use super::recovery::{self, Opened};
 use super::segment::{Part, Place, SegmentInfo, SegmentUse};
 use super::state::{Recovery, State};
 use super::store_file::StoreFile;
@@ -202,7 +203,7 @@ impl Journal {
             self.roll(front, length);
         }
         let tail = front.tail();
-        let (segment, size, offset) = (Arc::clone(&tail.of), tail.size, tail.end);
+        let (segment, offset) = (Arc::clone(&tail.of), tail.end);
         tail.end += bytes;
         let header = RecordHeader {
             length: length as u32,
@@ -211,7 +212,7 @@ impl Journal {
             synced: 0,
         };
         if front.takes_records() {
-            front.buffer.push(&segment, size, &header, parts);
+            front.buffer.push(&segment, &header, parts);
             self.shared
                 .buffered
                 .fetch_add(bytes as usize, Ordering::Relaxed);
@@ -230,14 +231,10 @@ impl Journal {
         let tail = front.tail();
         let (segment, size, offset) = (Arc::clone(&tail.of), tail.size, tail.end);
         tail.end += EMPTY_RECORD_BYTES;
-        let header = RecordHeader {
-            length: 0,
-            kind: SEAL,
-            position: segment.base() + offset,
-            synced: 0,
-        };
+        let next_size = format::segment_bytes(self.shared.options.segment_bytes, payload);
         if front.takes_records() {
-            front.buffer.push(&segment, size, &header, &[]);
+            let position = segment.base() + offset;
+            front.buffer.push_seal(&segment, position, next_size);
             self.shared
                 .buffered
                 .fetch_add(EMPTY_RECORD_BYTES as usize, Ordering::Relaxed);
@@ -245,7 +242,7 @@ impl Journal {
         front.newest += 1;
         let next = Segment {
             of: SegmentUse::new(front.newest, segment.base() + size),
-            size: format::segment_bytes(self.shared.options.segment_bytes, payload),
+            size: next_size,
             end: SEGMENT_HEADER_BYTES as u64,
             is_sealed: false,
         };

@@ -54,3 +54,7 @@ pub const OPEN_FILES_MAX: usize = 64;
 /// Octets of zeros written in one go, where the file system cannot reserve room or a torn tail is
 /// wiped.
 pub const ZEROS_BYTES: usize = 1024 * 1024;
+
+/// Segments missing in a row that a repair takes for lost; behind more than that, a file has a
+/// number that is none of this store.
+pub const SEGMENTS_MISSED_MAX: u64 = 1_000_000;

@@ -44,8 +44,10 @@
 //! ```
 
 mod buffer;
+mod check;
 pub mod disk;
 mod error;
+mod examination;
 mod format;
 mod journal;
 pub mod limits;
@@ -53,18 +55,24 @@ mod options;
 mod reading;
 mod real;
 mod recovery;
+mod repair;
 mod scan;
 mod segment;
+pub mod simulated;
 mod state;
 mod store_file;
 mod writer;
 
+pub use check::{Report, check};
 pub use disk::{Disk, DiskFile};
 pub use error::{Damage, Damages, Flaw, OpenError, RecordTooLarge, RemoveError};
+pub use examination::Progress;
 pub use journal::{Journal, Waker};
 pub use options::{Options, Plant, SyncMode};
 pub use real::{LockError, RealDisk};
+pub use repair::{Mended, Repaired, repair};
 pub use segment::{Part, Place, RecordAt, SegmentInfo, SegmentUse};
+pub use simulated::SimulatedDisk;
 pub use state::{Recovery, State, TornTail};
 pub use writer::{Turn, Writer};
 

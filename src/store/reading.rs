@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 
 use super::Visit;
 use super::disk::{self, Disk, DiskFile};
+use super::examination;
 use super::format::{self, RECORD_HEADER_BYTES};
 use super::journal::Shared;
 use super::limits;
-use super::recovery;
 use super::scan;
 use super::segment::{Place, RecordAt};
 
@@ -124,7 +124,7 @@ pub(super) fn read_segment(shared: &Shared, number: u64, visit: &mut Visit<'_>) 
     };
     let file = shared.files.lock().get(&*shared.disk, number)?;
     let mut octets = Vec::new();
-    recovery::read_segment(&*file, &mut octets)?;
+    examination::read_file(&*file, &mut octets)?;
     let mut deliver = |header: &format::RecordHeader, offset: u64, payload: &[u8]| {
         let place = Place {
             segment: Arc::clone(&segment.of),

@@ -153,6 +153,10 @@ impl StoreFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
             Err(error) => return Err(error),
         };
+        // What is believed must be on the disk, not only in the kernel: an earlier process may have
+        // ended before its sync, or because of it. Files are removed on the word of this one.
+        file.sync_data()?;
+        file.drop_cache()?;
         let mut octets = vec![0; 2 * SLOT_BYTES];
         let count = disk::read_full(&*file, &mut octets, 0)?;
         let octets = &octets[..count];

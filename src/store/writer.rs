@@ -8,11 +8,12 @@ use std::time::Instant;
 use rustix::io::Errno;
 
 use super::disk::{self, DiskFile};
+use super::examination::Segment;
 use super::format::{self, EMPTY_RECORD_BYTES, MARK, SEGMENT_HEADER_BYTES, SegmentHeader};
 use super::journal::Shared;
 use super::limits;
 use super::options::{Plant, SyncMode};
-use super::recovery::{self, Segment};
+use super::recovery;
 use super::segment::SegmentUse;
 use super::state::State;
 
@@ -151,40 +152,52 @@ impl Writer {
     fn write_batch(&mut self, seeks_room: bool) -> Result<(), Halt> {
         let shared = Arc::clone(&self.shared);
         let batch = shared.in_flight.read();
-        let mut end = None;
-        while self.next_run < batch.runs().len() {
-            let run = &batch.runs()[self.next_run];
+        let mut unsynced = None;
+        while let Some(run) = batch.runs().get(self.next_run) {
+            if let Some(size) = run.next_size
+                && let Err(halt) = self.prepare(size, seeks_room)
+            {
+                // What goes before the seal need not wait for the next segment.
+                self.sync_and_publish(unsynced, false)?;
+                return Err(halt);
+            }
             if run.segment.number() != self.active.of.number() {
-                self.prepare(run.size, seeks_room)?;
                 self.advance(&run.segment);
             }
-            let (start, run_end) = batch.positions(self.next_run);
+            let (start, end) = batch.positions(self.next_run);
             let offset = start - self.active.of.base();
             let mut slices = batch.slices(self.next_run);
             let written = self.active.file.write_vectored_at(&mut slices, offset);
             written.map_err(failed("a write"))?;
-            let bytes = (run_end - start) as usize;
+            let bytes = (end - start) as usize;
             shared.buffered.fetch_sub(bytes, Ordering::Relaxed);
             self.next_run += 1;
-            end = Some(run_end);
-            // Another run follows a seal only.
-            if self.next_run < batch.runs().len() {
-                if shared.options.plant != Plant::SealNotSynced {
-                    self.sync()?;
-                }
-                self.publish(run_end, true);
-                end = None;
+            unsynced = Some(end);
+            if run.next_size.is_some() {
+                self.sync_and_publish(unsynced.take(), true)?;
             }
         }
-        if let Some(end) = end {
-            if shared.options.plant == Plant::WatermarkBeforeSync {
-                self.publish(end, false);
-            }
-            self.sync()?;
-            self.publish(end, false);
-        }
+        self.sync_and_publish(unsynced, false)?;
         drop(batch);
         shared.in_flight.write().clear();
+        Ok(())
+    }
+
+    /// Syncs the active segment, to where it was written, and raises the watermark.
+    fn sync_and_publish(&mut self, end: Option<u64>, is_sealed: bool) -> Result<(), Halt> {
+        let Some(end) = end else {
+            return Ok(());
+        };
+        match self.shared.options.plant {
+            Plant::WatermarkBeforeSync => self.publish(end, is_sealed),
+            Plant::SealNotSynced if is_sealed => {
+                self.publish(end, is_sealed);
+                return Ok(());
+            }
+            _ => {}
+        }
+        self.sync()?;
+        self.publish(end, is_sealed);
         Ok(())
     }
 

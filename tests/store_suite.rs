@@ -1,0 +1,18 @@
+//! The journal on a simulated disk: what survives what.
+//!
+//! `FERRYMQ_SEED` tries one seed; `FERRYMQ_CRASH_IMAGES` makes so many crash images.
+
+#[path = "wire_support/seeded.rs"]
+#[allow(dead_code)]
+mod seeded;
+
+#[path = "store_suite/crashes.rs"]
+mod crashes;
+#[path = "store_suite/rot.rs"]
+mod rot;
+#[path = "store_suite/store.rs"]
+mod store;
+#[path = "store_suite/tails.rs"]
+mod tails;
+#[path = "store_suite/world.rs"]
+mod world;
