@@ -10,8 +10,8 @@ use broker::seeded::Seeded;
 use broker::{Broker, message_with};
 use ferrymq::broker::encoding::{Decoder, Encoder, EncodingError, Record};
 use ferrymq::broker::facts::{
-    Dequeued, EncodedMessage, Enqueued, Fact, FactRecord, Place, Positions, QueueDefinition,
-    Rejected,
+    Dequeued, EncodedFacts, EncodedMessage, Enqueued, Fact, FactRecord, Place, Positions,
+    QueueDefinition, Rejected,
 };
 use ferrymq::broker::ids::{GroupTime, QueueKey, ShardId};
 use ferrymq::broker::message::{BodyHandle, Message};
@@ -153,7 +153,7 @@ fn long_message_is_shared_and_a_short_one_copied() {
         enqueued(short, 6),
         enqueued(long.clone(), 7),
     ]);
-    let (octets, shared) = sound.encode_sharing();
+    let EncodedFacts { octets, shared, .. } = sound.encode_sharing();
     assert!(octets.len() < 500);
     assert_eq!(shared.len(), 2);
     let is_same = |run: &bytes::Bytes| run.as_ptr() == long.content().as_ptr();
