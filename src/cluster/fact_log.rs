@@ -264,9 +264,9 @@ impl FactLog {
             }
             if let Some(resting) = &resting
                 && held.body().is_some()
+                && let Some(queue) = core.queue_of(place.queue)
             {
-                let queue = core.queue_of(place.queue);
-                queue.map(|queue| core.replace_message(queue, place.position, resting));
+                core.replace_message(queue, place.position, resting);
             }
         }
     }
