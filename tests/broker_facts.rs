@@ -625,7 +625,7 @@ fn exclusive_binding_again_for_a_session_does_not_survive() {
     durable_queue(&session, "q");
     let exclusive = ("qpid.exclusive-binding", Value::Void);
     let scope = ("x-scope", Value::Str16("session".into()));
-    session.bind("amq.direct", "q", "k", &[exclusive.clone()]);
+    session.bind("amq.direct", "q", "k", std::slice::from_ref(&exclusive));
     session.bind("amq.direct", "q", "k", &[exclusive, scope]);
     let (_, session) = restarted(&broker);
     assert!(session.bound("amq.direct", "q", Some("k")).key_not_matched);
