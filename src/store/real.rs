@@ -66,6 +66,9 @@ impl fmt::Display for LockError {
 impl std::error::Error for LockError {}
 
 impl RealDisk {
+    /// The folder of the journal in a store's directory.
+    pub const FOLDER: &str = JOURNAL;
+
     /// Locks a store's directory, and makes it if need be.
     pub fn open(directory: &Path) -> Result<RealDisk, LockError> {
         let refused = |error| LockError::Disk {
