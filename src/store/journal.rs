@@ -205,7 +205,9 @@ impl Journal {
     /// Appends a record of a kind of at most [`limits::KIND_MAX`], its payload in parts. It is on the
     /// disk when [`Journal::synced`] has come to the [`Place::end`] of what is returned.
     ///
-    /// It may be called with a lock held: it copies and does not wait.
+    /// It may be called with a lock held: it copies and does not wait. The writer begins with the
+    /// first record that it finds, so what belongs together is best one record: it is there whole or
+    /// not at all, and takes one sync.
     pub fn append(&self, kind: u8, parts: &[Part<'_>]) -> Result<Place, RecordTooLarge> {
         assert!(kind <= limits::KIND_MAX, "kind {kind} is the journal's own");
         let length: usize = parts.iter().map(|part| part.octets().len()).sum();
