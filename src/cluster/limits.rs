@@ -52,3 +52,6 @@ pub const COMPACTED_SEGMENTS_MAX: usize = 8;
 
 /// How often a compaction looks whether what it appended is on the disk.
 pub const COMPACTION_LOOKS_MS: u64 = 2;
+
+/// Messages looked at in one piece of paging, with the group's lock held.
+pub const PAGED_MESSAGES_PER_PIECE: u32 = 256;

@@ -10,12 +10,17 @@ use super::memory;
 use super::options::Options;
 use crate::broker;
 use crate::broker::ids::MemberId;
+use crate::broker::message::RestingGauge;
 use crate::cluster::fact_log::{FactLog, Opening};
+use crate::cluster::paging::Paging;
 use crate::cluster::solo::Solo;
-use crate::store::{self, RealDisk};
+use crate::store::{self, Journal, RealDisk};
 
 /// The name of the data directory in the home directory, unless another is given.
 const DEFAULT_NAME: &str = ".ferrymq";
+
+/// The folder in the data directory for bodies of messages that do not outlast the process.
+const PAGES: &str = "pages";
 
 /// Where things are kept: as given, else in the home directory, else where temporary files are.
 /// qpidd looks in the same places for `.qpidd`.
@@ -23,11 +28,14 @@ pub fn data_dir(options: &Options) -> Option<PathBuf> {
     if options.no_data_dir {
         return None;
     }
-    Some(options.data_dir.clone().unwrap_or_else(|| {
-        let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
-        home.map_or(std::env::temp_dir(), PathBuf::from)
-            .join(DEFAULT_NAME)
-    }))
+    Some(options.data_dir.clone().unwrap_or_else(default_directory))
+}
+
+/// Where things are kept when nothing is said.
+pub fn default_directory() -> PathBuf {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    home.map_or(std::env::temp_dir(), PathBuf::from)
+        .join(DEFAULT_NAME)
 }
 
 /// A broker that stands alone, with what its data directory kept.
@@ -63,11 +71,38 @@ pub fn start(
     let opened = FactLog::open(Arc::new(disk), &journal, core_options.clone(), &opening);
     let (log, core, found) = opened.map_err(|error| format!("{}: {error}", directory.display()))?;
     tell(&directory, options, &core, &found);
+    let gauge = log.gauge().clone();
     let member = MemberId(found.store_id);
     let epoch = 1;
     let solo = Solo::with_log(member, epoch, (log, core), core_options, clock.millis());
+    solo.page_with(pages(&directory, &opening, gauge, random)?);
     let keeper = Keeper::start(&solo, clock)?;
     Ok((solo, Some(keeper)))
+}
+
+/// The pages, empty: what was in them went with the process that wrote it.
+fn pages(
+    directory: &Path,
+    opening: &Opening,
+    gauge: RestingGauge,
+    random: u64,
+) -> Result<Paging, String> {
+    let directory = directory.join(PAGES);
+    let failed =
+        |error: &dyn std::fmt::Display| format!("{} cannot be used: {error}", directory.display());
+    match std::fs::remove_dir_all(&directory) {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(failed(&error)),
+    }
+    let disk = RealDisk::open(&directory).map_err(|error| failed(&error))?;
+    let options = store::Options {
+        sync: store::SyncMode::None,
+        ..store::Options::default()
+    };
+    let opened = Journal::open(Arc::new(disk), &options, random, &mut |_, _| Ok(()));
+    let (journal, _) = opened.map_err(|error| failed(&error))?;
+    Ok(Paging::new(journal, gauge, opening.memory_bytes_max))
 }
 
 fn tell(directory: &Path, options: &Options, core: &broker::Core, found: &store::Recovery) {

@@ -95,15 +95,6 @@ fn synced_record_that_is_damaged_is_no_torn_tail() {
 }
 
 #[test]
-fn planted_mark_left_out_is_found() {
-    let (disk, offsets) = three_records(Plant::MarkLeftOut);
-    disk.flip(FIRST, (offsets[2] + HEADER) * 8)
-        .expect("it is there");
-    let store = Store::open(&disk).expect("nothing says that it had been synced");
-    assert_eq!(store.records.len(), 2);
-}
-
-#[test]
 fn damaged_mark_is_cut_without_a_loss() {
     let (disk, offsets) = three_records(Plant::None);
     let mark = offsets[2] + HEADER + 8;
@@ -123,6 +114,26 @@ fn damaged_mark_is_cut_without_a_loss() {
     store.settle();
     drop(store);
     disk.flip(FIRST, (offsets[2] + HEADER) * 8)
+        .expect("it is there");
+    damages(Store::open(&disk));
+}
+
+#[test]
+fn segment_without_room_for_a_mark_is_sealed() {
+    let disk = SimulatedDisk::new(9);
+    let mut store = Store::new(&disk);
+    let place = store.append(&[5; 4096 - 64 - 3 * 32]);
+    store.settle();
+    assert!(!store.journal.segments()[0].is_sealed);
+    drop(store);
+    // The mark took the last room. It is damaged, and so another is due.
+    disk.flip(FIRST, (4096 - 64) * 8).expect("it is there");
+    let mut store = Store::open(&disk).expect("nothing of the caller's is damaged");
+    store.append(b"");
+    store.settle();
+    assert!(store.journal.segments()[0].is_sealed);
+    drop(store);
+    disk.flip(FIRST, u64::from(place.offset() + 32) * 8)
         .expect("it is there");
     damages(Store::open(&disk));
 }
