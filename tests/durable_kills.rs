@@ -108,6 +108,8 @@ impl Run<'_> {
             }
             broker = self.start();
             backlog = self.look(&broker).await?;
+            let ledger = runs::ledger_of(self.directory, life);
+            std::fs::remove_file(ledger).map_err(|error| error.to_string())?;
             self.recovered += backlog;
         }
         self.end(broker).await

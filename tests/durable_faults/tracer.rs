@@ -9,6 +9,9 @@ use std::process::{Child, Command, Stdio};
 pub const JOURNAL: &str = "journal";
 pub const KEEPER: &str = "journal-keeper";
 
+/// All threads of the broker.
+pub const ALL: &str = "";
+
 /// Whether there is a tracer that may trace.
 pub fn is_there() -> Result<(), String> {
     let tried = Command::new("strace")
@@ -83,12 +86,16 @@ impl Tracer {
     ) -> Result<Tracer, String> {
         let log = directory.join("trace");
         let _ = fs::remove_file(&log);
-        let id = thread_of(pid, thread)?;
+        let (id, follow) = match thread {
+            ALL => (pid.to_string(), Some("-f")),
+            thread => (thread_of(pid, thread)?, None),
+        };
         let mut process = Command::new("strace")
             .args(["-o", log.to_str().expect("UTF-8"), "-p", &id])
+            .args(follow)
             .args([
                 "-e",
-                "trace=fdatasync,fsync,pwritev,fallocate,unlink,openat",
+                "trace=fdatasync,fsync,pwritev,pread64,fallocate,unlink,openat",
             ])
             .args(["-e", &format!("inject={inject}")])
             .stdin(Stdio::null())

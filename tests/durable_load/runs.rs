@@ -74,6 +74,11 @@ fn lines(from: impl std::io::Read + Send + 'static) -> Receiver<String> {
     receive
 }
 
+/// Where the client of a life writes. It is for whoever knows the verdict to remove it.
+pub fn ledger_of(directory: &Directory, life: u32) -> PathBuf {
+    directory.path().join(format!("ledger-{life}"))
+}
+
 impl Load {
     /// Starts it. `backlog` messages are in the queues already.
     pub fn start(
@@ -83,7 +88,7 @@ impl Load {
         backlog: usize,
         seed: u64,
     ) -> Load {
-        let ledger = directory.path().join(format!("ledger-{life}"));
+        let ledger = ledger_of(directory, life);
         let mut process = Command::new(std::env::current_exe().expect("this test"))
             .arg(CLIENT)
             .arg(address.to_string())
@@ -156,7 +161,6 @@ impl Load {
             return Err(format!("the client: {status}\n{}", errors.join("\n")));
         }
         judge.read(self.life, ledger::read(&self.ledger)?);
-        std::fs::remove_file(&self.ledger).map_err(|error| error.to_string())?;
         Ok(self.confirmed)
     }
 }
