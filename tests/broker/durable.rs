@@ -141,7 +141,7 @@ pub fn compare(live: &Core, recovered: &Core) -> Result<(), String> {
     if one != other {
         return Err(difference(&one, &other));
     }
-    for (at, _) in &one.messages {
+    for at in one.messages.keys() {
         let is_free = tails.get(&at.0).is_none_or(|tail| at.1 < *tail);
         if !is_free {
             return Err(format!("the position {at:?} would be used again"));
