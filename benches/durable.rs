@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use ferrymq::client::{Client, Message, Options, Session};
 use ferrymq::wire::url::Url;
-use ferrymq::wire::{self, DeliveryMode, Map, QueueDeclare, Value};
+use ferrymq::wire::{self, DeliveryMode, QueueDeclare};
 
 /// Octets of a body.
 const BODY_BYTES: usize = 1024;
@@ -206,7 +206,6 @@ async fn declare(session: &Session, queue: &str) -> Result<(), Failure> {
     let declare = QueueDeclare {
         queue: queue.into(),
         durable: true,
-        arguments: Some(Map::from_iter([("qpid.max_size", Value::Uint64(0))])),
         ..QueueDeclare::default()
     };
     session.call(wire::Command::QueueDeclare(declare)).await?;
