@@ -7,9 +7,11 @@
 
 pub mod clock;
 pub mod compaction;
+pub mod entry_log;
 pub mod fact_log;
 pub mod limits;
 pub mod lockstep;
+pub mod machine;
 pub mod outbox;
 pub mod solo;
 
