@@ -1,5 +1,7 @@
 //! What outlasts the process: the data directory and what is made of it at the start.
 
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,12 +12,18 @@ use super::memory;
 use super::options::Options;
 use crate::broker;
 use crate::broker::ids::MemberId;
+use crate::cluster::entry_log;
 use crate::cluster::fact_log::{FactLog, Opening};
+use crate::cluster::lockstep::start::{Started, Storage, seats_on_disks};
+use crate::cluster::lockstep::{Seat, Settings, seats};
 use crate::cluster::solo::Solo;
-use crate::store::{self, RealDisk};
+use crate::store::{self, Disk, RealDisk};
 
 /// The name of the data directory in the home directory, unless another is given.
 const DEFAULT_NAME: &str = ".ferrymq";
+
+/// The folder of a journal in a store's directory.
+const JOURNAL: &str = "journal";
 
 /// Where things are kept: as given, else in the home directory, else where temporary files are.
 /// qpidd looks in the same places for `.qpidd`.
@@ -43,8 +51,13 @@ pub fn start(
         let solo = Solo::new(MemberId(random), core_options, clock.millis());
         return Ok((Arc::new(solo), None));
     };
-    let disk = RealDisk::open(&directory)
-        .map_err(|error| format!("the data directory cannot be used: {error}"))?;
+    if member_directory(&directory, 0).join(JOURNAL).exists() {
+        return Err(format!(
+            "{}: the data directory is that of a lockstep group",
+            directory.display()
+        ));
+    }
+    let disk = open_disk(&directory)?;
     let now = clock.millis();
     let opening = Opening {
         store_id: random,
@@ -52,14 +65,7 @@ pub fn start(
         now,
         memory_bytes_max: options.memory_limit.unwrap_or_else(memory::default_limit),
     };
-    let journal = store::Options {
-        segment_bytes: options.journal_file_size,
-        sync: match options.journal_sync {
-            true => store::SyncMode::Data,
-            false => store::SyncMode::None,
-        },
-        ..store::Options::default()
-    };
+    let journal = journal_options(options);
     let opened = FactLog::open(Arc::new(disk), &journal, core_options.clone(), &opening);
     let (log, core, found) = opened.map_err(|error| format!("{}: {error}", directory.display()))?;
     tell(&directory, options, &core, &found);
@@ -68,6 +74,86 @@ pub fn start(
     let solo = Solo::with_log(member, epoch, (log, core), core_options, clock.millis());
     let keeper = Keeper::start(&solo, clock)?;
     Ok((solo, Some(keeper)))
+}
+
+fn open_disk(directory: &Path) -> Result<RealDisk, String> {
+    let opened = RealDisk::open(directory);
+    opened.map_err(|error| format!("the data directory cannot be used: {error}"))
+}
+
+fn journal_options(options: &Options) -> store::Options {
+    store::Options {
+        segment_bytes: options.journal_file_size,
+        sync: match options.journal_sync {
+            true => store::SyncMode::Data,
+            false => store::SyncMode::None,
+        },
+        ..store::Options::default()
+    }
+}
+
+/// Makes a directory, if need be, so that its name survives a crash.
+fn make_directory(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    let parent = directory.parent();
+    let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Where the member at a place of a lockstep group keeps what it has: folders 1, 2, 3 and so on.
+fn member_directory(directory: &Path, place: usize) -> PathBuf {
+    directory.join((place + 1).to_string())
+}
+
+/// The seats of a lockstep group, one for each port. It keeps what it has only if a data directory
+/// was given: it is for tests.
+///
+/// # Errors
+/// A directory cannot be used, or what is in them cannot be read whole.
+pub fn start_lockstep(
+    options: &Options,
+    core_options: broker::Options,
+    settings: Settings,
+    (clock, random): (Clock, u64),
+) -> Result<Vec<Seat<broker::Core>>, String> {
+    let count = options.port.len();
+    let Some(directory) = &options.data_dir else {
+        return Ok(seats(count, core_options, settings, clock.millis()));
+    };
+    let shown = directory.display();
+    if directory.join(JOURNAL).exists() {
+        return Err(format!(
+            "{shown}: the data directory is that of a broker that stands alone"
+        ));
+    }
+    if member_directory(directory, count).exists() {
+        return Err(format!(
+            "{shown}: the data directory is that of a group of more than {count} members"
+        ));
+    }
+    make_directory(directory).map_err(|error| format!("{shown}: {error}"))?;
+    let mut disks: Vec<Arc<dyn Disk>> = Vec::new();
+    for place in 0..count {
+        disks.push(Arc::new(open_disk(&member_directory(directory, place))?));
+    }
+    let now = clock.millis();
+    let storage = Storage {
+        disks,
+        log: entry_log::Options {
+            journal: journal_options(options),
+            ..entry_log::Options::default()
+        },
+        random,
+        wall_at_zero: clock::wall_milliseconds().saturating_sub(now.0),
+        has_threads: true,
+    };
+    let started = seats_on_disks(&storage, core_options, settings, now);
+    let (seats, found): Started<_> = started.map_err(|error| format!("{shown}: {error}"))?;
+    for (place, (seat, found)) in seats.iter().zip(&found).enumerate() {
+        let directory = member_directory(directory, place);
+        seat.read(|core| tell(&directory, options, core, found));
+    }
+    Ok(seats)
 }
 
 fn tell(directory: &Path, options: &Options, core: &broker::Core, found: &store::Recovery) {

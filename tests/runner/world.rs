@@ -229,6 +229,15 @@ impl<C: Cluster> World<C> {
         }
     }
 
+    /// All members have ended; the group goes on as another one, later: all connections are gone.
+    pub fn goes_on_as(&mut self, cluster: C, now: Millis) {
+        self.trace.line(format_args!("all members start anew"));
+        (self.cluster, self.now) = (cluster, now);
+        for connection in self.open_connections() {
+            self.gone(connection);
+        }
+    }
+
     /// Lets time pass on all seats. Gives when something happens next.
     pub fn tick(&mut self, milliseconds: u64) -> Option<Millis> {
         self.now = Millis(self.now.0 + milliseconds);

@@ -363,7 +363,7 @@ fn machine_of<M: Machine>(
     if log.snapshot_index() > last {
         let index = log.snapshot_index();
         return Err(format!(
-            "the snapshot at entry {index} is behind entry {last}, the last that a majority has"
+            "its snapshot holds entries up to {index}, and a majority has them up to {last} only"
         ));
     }
     if !log.is_empty() && own >= last {
