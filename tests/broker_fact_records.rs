@@ -10,8 +10,8 @@ use broker::seeded::Seeded;
 use broker::{Broker, message_with};
 use ferrymq::broker::encoding::{Decoder, Encoder, EncodingError, Record};
 use ferrymq::broker::facts::{
-    Dequeued, EncodedFacts, EncodedMessage, Enqueued, Fact, FactRecord, Place, Positions,
-    QueueDefinition, Rejected,
+    Definitions, Dequeued, EncodedFacts, EncodedMessage, Enqueued, Fact, FactRecord, Place,
+    Positions, QueueDefinition, Rejected,
 };
 use ferrymq::broker::ids::{GroupTime, QueueKey, ShardId};
 use ferrymq::broker::message::{BodyHandle, Message};
@@ -181,6 +181,23 @@ fn message_can_be_made_by_who_reads_the_record() {
         3,
         "two places and the test's own"
     );
+}
+
+#[test]
+fn messages_of_queues_that_a_checkpoint_does_not_know_take_no_memory() {
+    let message = persistent("k", "body");
+    let mut recovery = Recovery::new(ShardId(0), Options::default());
+    recovery.take_record(record(vec![enqueued(message.clone(), 5)]));
+    assert_eq!(Arc::strong_count(&message), 3);
+    let checkpoint = Definitions {
+        incarnations: 2,
+        exchanges: Vec::new(),
+        queues: Vec::new(),
+        bindings: Vec::new(),
+        rerouting: Vec::new(),
+    };
+    recovery.take_record(record(vec![Fact::Definitions(Box::new(checkpoint))]));
+    assert_eq!(Arc::strong_count(&message), 1);
 }
 
 #[test]

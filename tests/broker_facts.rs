@@ -118,6 +118,10 @@ fn what_need_not_survive_gives_no_facts() {
         session.purge("q");
         session.purge("t");
         session.unbind("e", "q", "#");
+        let scope = [("x-scope", Value::Str16("session".into()))];
+        session.bind("amq.topic", "q", "a", &scope);
+        session.unbind("amq.topic", "q", "a");
+        session.bind("amq.topic", "q", "b", &scope);
         session.delete_exchange("e");
         session.delete("t");
         broker.pass(5);
@@ -231,6 +235,24 @@ fn purge_names_no_message_that_is_acquired() {
     session.purge("q");
     let (_, session) = restarted(&broker);
     assert_eq!(drained(&session, "q"), ["1*", "2*", "4*"]);
+}
+
+#[test]
+fn ranges_that_overlap_are_one() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    durable_queue(&session, "q");
+    persist_many(&session, "q", 10);
+    session.subscribe("q", "d");
+    session.flow("d", 9);
+    session.release(ids([0, 2, 3, 4, 5, 6, 7]));
+    // Position 2 is acquired and accepted, position 9 is acquired and stays.
+    broker.in_one_entry(|| {
+        session.accept(ids([1]));
+        session.purge("q");
+    });
+    let (_, session) = restarted(&broker);
+    assert_eq!(drained(&session, "q"), ["8*"]);
 }
 
 #[test]
@@ -597,6 +619,19 @@ fn exclusive_binding_again_has_its_last_arguments_after_a_restart() {
 }
 
 #[test]
+fn exclusive_binding_again_for_a_session_does_not_survive() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    durable_queue(&session, "q");
+    let exclusive = ("qpid.exclusive-binding", Value::Void);
+    let scope = ("x-scope", Value::Str16("session".into()));
+    session.bind("amq.direct", "q", "k", std::slice::from_ref(&exclusive));
+    session.bind("amq.direct", "q", "k", &[exclusive, scope]);
+    let (_, session) = restarted(&broker);
+    assert!(session.bound("amq.direct", "q", Some("k")).key_not_matched);
+}
+
+#[test]
 fn deleted_definitions_stay_deleted() {
     let broker = Broker::new();
     let session = broker.session("a");
@@ -681,6 +716,25 @@ fn checkpoint_stands_for_all_definitions_before_it() {
         0,
         "its key is not that of the former"
     );
+}
+
+#[test]
+fn checkpoint_alone_gives_the_same_checkpoint() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    durable_queue(&session, "q");
+    persist_many(&session, "q", 3);
+    session.subscribe("q", "d");
+    session.purge("q");
+    durable_queue(&session, "gone");
+    session.delete("gone");
+    let checkpoint = broker.core(|core| core.definitions());
+    match checkpoint.facts.as_slice() {
+        [Fact::Definitions(all)] => assert_eq!(all.incarnations, 3, "two queues, a subscription"),
+        other => panic!("no checkpoint: {other:?}"),
+    }
+    let core = recovered(std::slice::from_ref(&checkpoint), &Options::default(), 0);
+    assert_eq!(core.definitions(), checkpoint);
 }
 
 #[test]

@@ -171,6 +171,43 @@ fn reroute_many(seeded: &mut Seeded, broker: &Broker, name: &str) {
     session.detach();
 }
 
+/// Changes exchanges and bindings, on a session of its own since it may fail.
+fn rewire(seeded: &mut Seeded, broker: &Broker, name: &str) {
+    let session = broker.session(name);
+    let queue = *seeded.pick(&["q", "r", "s", ""]);
+    let exchange = *seeded.pick(&["amq.direct", "amq.match", "amq.topic", "e", "f", "g"]);
+    let key = *seeded.pick(&["q", "a.#", "a.*.#"]);
+    let mut arguments = vec![("x-match", Value::Str16("all".into()))];
+    if seeded.once_in(3) {
+        arguments.push(("qpid.exclusive-binding", Value::Void));
+    }
+    if seeded.once_in(4) {
+        arguments.push(("x-scope", Value::Str16("session".into())));
+    }
+    if seeded.once_in(4) {
+        arguments.push(("n", Value::I32(seeded.below(2) as i32)));
+    }
+    let alternate = *seeded.pick(&["amq.fanout", "e", "f"]);
+    let (durable, auto_delete) = (!seeded.once_in(3), seeded.once_in(3));
+    let has_alternate = seeded.once_in(3);
+    match seeded.below(9) {
+        0..=1 => drop(session.unbind(exchange, queue, key)),
+        2 => drop(session.delete_exchange(exchange)),
+        3..=4 => {
+            let exchange = *seeded.pick(&["e", "f", "g"]);
+            let kind = *seeded.pick(&["direct", "topic", "fanout", "headers"]);
+            session.declare_exchange_with(exchange, kind, |declare| {
+                (declare.durable, declare.auto_delete) = (durable, auto_delete);
+                declare.alternate_exchange = has_alternate.then(|| alternate.into());
+            });
+        }
+        _ => drop(session.bind(exchange, queue, key, &arguments)),
+    }
+    if seeded.once_in(2) {
+        session.detach();
+    }
+}
+
 fn declare_all(seeded: &mut Seeded, keeper: &Session) {
     for queue in ["q", "r", "s", ""] {
         let durable = !seeded.once_in(4);
@@ -191,6 +228,7 @@ struct Met {
     messages: usize,
     rejected: usize,
     rerouting: usize,
+    bindings: usize,
     lives: usize,
 }
 
@@ -241,6 +279,10 @@ impl Run {
             reroute_many(&mut self.seeded, &self.broker, &name);
             self.check(met)?;
         }
+        if self.seeded.once_in(3) {
+            let name = format!("wire {round}");
+            rewire(&mut self.seeded, &self.broker, &name);
+        }
         if self.seeded.once_in(5) {
             self.broker.continue_once();
         }
@@ -271,6 +313,7 @@ impl Run {
         let (durable, _) = durable::durable(&core);
         met.checks += 1;
         met.messages += durable.messages.len();
+        met.bindings += durable.bindings.len();
         met.rejected += durable.rejected.len();
         met.rerouting += durable.rerouting.len();
         if is_long || self.seeded.once_in(4) {
@@ -329,6 +372,7 @@ fn whatever_a_journal_does_the_recovered_core_is_the_one_that_was() {
         }
     }
     assert!(met.told.delivered > 300 && met.checks > 300 && met.lives > 15);
+    assert!(met.bindings > 2000, "{}", met.bindings);
     assert!(met.messages > 10_000 && met.rejected > 100 && met.rerouting > 10);
 }
 

@@ -209,3 +209,60 @@ fn the_caller_may_refuse_a_record() {
     let text = "the record in 0000000000000001.journal at offset 64: not understood";
     assert_eq!(error.to_string(), text);
 }
+
+#[test]
+fn threads_append_and_read_while_the_writer_works() {
+    let directory = directory("threads");
+    let (journal, _, _) = open(&directory, &small());
+    let append = |thread: u8| {
+        let journal = &journal;
+        move || {
+            let mut places = Vec::new();
+            for n in 0..300 {
+                let mut payload = vec![thread; 1 + n];
+                payload[0] = n as u8;
+                let parts = [Part::Octets(&payload)];
+                places.push(journal.append(thread, &parts).expect("it is not too large"));
+                let back = n / 2;
+                let payload = journal.read_record(&places[back]).expect("it is there");
+                assert_eq!((payload.len(), payload[0]), (back + 1, back as u8));
+            }
+            places.last().expect("there are some").end()
+        }
+    };
+    let ends = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|thread| scope.spawn(append(thread))).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, u64>| thread.join();
+        threads
+            .into_iter()
+            .map(join)
+            .map(|end| end.expect("no assertion failed"))
+            .max()
+    });
+    wait(&journal, ends.expect("there are some"));
+    drop(journal);
+    let (_, records, _) = open(&directory, &small());
+    for thread in 0..4 {
+        let of_thread = records.iter().filter(|(kind, _, _)| *kind == thread);
+        let lengths: Vec<usize> = of_thread.map(|(_, _, payload)| payload.len()).collect();
+        assert_eq!(lengths, (1..=300).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn writer_that_ends_by_a_panic_leaves_a_failed_journal() {
+    let directory = directory("panic");
+    let (journal, _, _) = open(&directory, &small());
+    journal.set_waker(Arc::new(|| panic!("a fault of the caller's")));
+    journal
+        .append(1, &[Part::Octets(b"one")])
+        .expect("it is not too large");
+    assert!(matches!(journal.close(), State::Failed(why) if why.contains("panic")));
+    journal
+        .append(1, &[Part::Octets(b"two")])
+        .expect("it is not too large");
+    assert_eq!(journal.buffered_bytes(), 0);
+    drop(journal);
+    let (_, records, _) = open(&directory, &small());
+    assert_eq!(records.len(), 1);
+}

@@ -8,6 +8,12 @@ mod seeded;
 
 #[path = "store_suite/crashes.rs"]
 mod crashes;
+#[path = "store_suite/faults.rs"]
+mod faults;
+#[path = "store_suite/removal.rs"]
+mod removal;
+#[path = "store_suite/repairs.rs"]
+mod repairs;
 #[path = "store_suite/rot.rs"]
 mod rot;
 #[path = "store_suite/store.rs"]

@@ -24,7 +24,8 @@ pub struct Adapter {
     pub(super) pending: Option<Pending>,
     pub(super) outflow: Outflow,
     pub(super) transfers: Transfers,
-    is_storage_full: bool,
+    is_full_for_persistent: bool,
+    is_full_for_all: bool,
 }
 
 /// What no further event may overtake: a channel between two sessions.
@@ -52,7 +53,8 @@ impl Adapter {
             pending: None,
             outflow: Outflow::default(),
             transfers: Transfers::default(),
-            is_storage_full: false,
+            is_full_for_persistent: false,
+            is_full_for_all: false,
         }
     }
 
@@ -111,16 +113,21 @@ impl Adapter {
         }
     }
 
-    /// Says whether the disk has room only for what makes room: then messages that have to survive
-    /// are refused before they are proposed.
-    pub fn set_storage_full(&mut self, is_full: bool) {
-        self.is_storage_full = is_full;
+    /// Says whether there is no room for messages that have to survive, or for any: they are refused
+    /// before they are proposed.
+    pub fn set_full(&mut self, for_persistent: bool, for_all: bool) {
+        (self.is_full_for_persistent, self.is_full_for_all) = (for_persistent, for_all);
     }
 
     fn admitted(&self, request: Request) -> Request {
         match &request {
-            Request::Transfer { message, .. } if self.is_storage_full && message.is_persistent => {
-                let text = "no room on the disk for another persistent message";
+            Request::Transfer { message, .. }
+                if self.is_full_for_all || self.is_full_for_persistent && message.is_persistent =>
+            {
+                let text = match self.is_full_for_all {
+                    true => "no room in memory or on the disk for another message",
+                    false => "no room on the disk for another persistent message",
+                };
                 // As for every command with content no class and command are named.
                 request::refusal(ErrorCode::RESOURCE_LIMIT_EXCEEDED, (0, 0), text)
             }

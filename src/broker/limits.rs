@@ -67,3 +67,7 @@ pub const ALTERNATES_MAX: usize = 2;
 /// Indices, positions in a queue and keys of queues stay below: counted one by one, a thousand million
 /// a second, they get there in a century. A larger one in a journal is damage.
 pub const COUNTED_MAX: u64 = 1 << 62;
+
+/// Messages at the front of a queue whose bodies stay in memory when others leave it: they are
+/// wanted next.
+pub const PAGED_BEHIND: u64 = 256;

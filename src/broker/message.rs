@@ -270,6 +270,11 @@ impl Message {
         *self.home.lock() = Some(home);
     }
 
+    /// Whether the body can be fetched from somewhere.
+    pub fn has_home(&self) -> bool {
+        self.home.lock().is_some()
+    }
+
     /// The same message without its body, which rests at its home and is counted in `gauge`; none if
     /// it has no home or no body.
     pub fn rest(&self, gauge: &RestingGauge) -> Option<Message> {

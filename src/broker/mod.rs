@@ -32,6 +32,7 @@ pub mod ids;
 pub mod limits;
 pub mod message;
 pub mod options;
+pub mod paging;
 pub mod queue;
 pub mod ranges;
 pub mod recovery;

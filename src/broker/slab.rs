@@ -50,6 +50,13 @@ impl<T> Slab<T> {
         self.items.get_mut(slot as usize)?.as_mut()
     }
 
+    /// The first item in a slot or one after it.
+    pub fn next_from(&self, slot: u32) -> Option<(u32, &T)> {
+        let items = self.items.get(slot as usize..)?.iter();
+        let mut numbered = (slot..).zip(items);
+        numbered.find_map(|(slot, item)| Some((slot, item.as_ref()?)))
+    }
+
     /// How many items there are.
     pub fn len(&self) -> usize {
         self.items.len() - self.free.len()

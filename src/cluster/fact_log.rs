@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::Millis;
+use super::home::{Home, JournalCell};
 use crate::broker::encoding::EncodingError;
 use crate::broker::facts::{EncodedFacts, EncodedMessage, Enqueued, Fact, FactRecord};
 use crate::broker::ids::{QueueKey, ShardId};
-use crate::broker::message::{Message, Rest, RestingGauge};
+use crate::broker::message::{Message, RestingGauge};
 use crate::broker::recovery::Contradiction;
 use crate::broker::{Core, Options, Recovery};
 use crate::store::{self, Disk, Journal, OpenError, Part, Place, RecordAt, State};
@@ -84,56 +85,6 @@ impl Contents {
                 _ => self.has_definitions = true,
             }
         }
-    }
-}
-
-/// The journal, known to the homes of messages before it is open.
-type JournalCell = Arc<OnceLock<Arc<Journal>>>;
-
-/// Where the body of a message is in the journal. As long as this lives the message's octets count
-/// as needed.
-struct Home {
-    journal: JournalCell,
-    place: Place,
-    /// Where in the record's payload the body begins.
-    at: usize,
-    bytes: usize,
-    counted: i64,
-}
-
-impl Home {
-    /// The home of a message whose content begins at `content_at` of the record's payload.
-    fn new(journal: &JournalCell, place: &Place, content_at: usize, message: &Message) -> Home {
-        let counted = message.size() as i64;
-        place.segment().count_live(counted);
-        Home {
-            journal: journal.clone(),
-            place: place.clone(),
-            at: content_at + message.header().len(),
-            bytes: message.body_bytes() as usize,
-            counted,
-        }
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        self.place.segment().count_live(-self.counted);
-    }
-}
-
-impl fmt::Debug for Home {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}+{}", self.place, self.at)
-    }
-}
-
-impl Rest for Home {
-    fn body(&self) -> Result<Vec<u8>, String> {
-        let journal = self.journal.get().ok_or("the journal is not open yet")?;
-        let range = self.at..self.at + self.bytes;
-        let read = journal.read(&self.place, range);
-        read.map_err(|error| format!("a message's body cannot be read from the journal: {error}"))
     }
 }
 
@@ -211,6 +162,11 @@ impl FactLog {
             State::Failed(why) => Some(format!("the journal has failed: {why}")),
             State::Ok | State::Full(_) => None,
         }
+    }
+
+    /// Counts the bodies that are not in memory.
+    pub fn gauge(&self) -> &RestingGauge {
+        &self.gauge
     }
 
     /// What the segments say, by number.
@@ -308,8 +264,9 @@ impl FactLog {
             }
             if let Some(resting) = &resting
                 && held.body().is_some()
+                && let Some(queue) = core.queue_of(place.queue)
             {
-                core.exchange_message(place.queue, place.position, resting);
+                core.replace_message(queue, place.position, resting);
             }
         }
     }

@@ -71,3 +71,6 @@ pub const SYNC_LOOKS_MS: u64 = 1;
 
 /// Lockstep: how often it is looked whether a full disk has room again, where no thread does.
 pub const FULL_LOOKS_MS: u64 = 500;
+
+/// Messages looked at in one piece of paging, with the group's lock held.
+pub const PAGED_MESSAGES_PER_PIECE: u32 = 256;

@@ -9,10 +9,12 @@ pub mod clock;
 pub mod compaction;
 pub mod entry_log;
 pub mod fact_log;
+mod home;
 pub mod limits;
 pub mod lockstep;
 pub mod machine;
 pub mod outbox;
+pub mod paging;
 pub mod solo;
 
 use std::task::Waker;
@@ -66,6 +68,12 @@ pub trait Group: Send + Sync {
     /// Whether there is no room on the disk for more messages that have to survive. Publishers are
     /// refused then; what makes room goes on.
     fn is_full(&self) -> bool {
+        false
+    }
+
+    /// Whether there is room neither in memory nor on the disk for more messages. All publishers are
+    /// refused then.
+    fn is_memory_full(&self) -> bool {
         false
     }
 

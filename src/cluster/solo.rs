@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use super::clock::GroupClock;
 use super::fact_log::FactLog;
 use super::outbox::{Outboxes, Woken};
+use super::paging::Paging;
 use super::{Group, Millis, Outstanding, limits};
 use crate::broker::ids::{ConnectionNumber, GroupTime, MemberId, ShardId};
 use crate::broker::{Applied, Batch, Command, Core, Effect, Options, Origin, Out};
@@ -27,6 +28,8 @@ pub struct Solo {
     state: Mutex<State>,
     /// Whether the journal has no room for more than what makes room.
     is_full: AtomicBool,
+    /// Whether there is no room for any message.
+    is_memory_full: AtomicBool,
     /// Why this broker cannot go on.
     failure: OnceLock<String>,
 }
@@ -35,10 +38,11 @@ pub struct Solo {
 pub(super) struct State {
     pub(super) core: Core,
     pub(super) log: Option<FactLog>,
+    pub(super) paging: Option<Paging>,
     clock: GroupClock,
     epoch: u64,
     seq: u64,
-    outboxes: Outboxes,
+    pub(super) outboxes: Outboxes,
     out: Out,
     commands: Vec<Command>,
     /// Who calls `tick`, while it sleeps: it is woken once.
@@ -68,6 +72,7 @@ impl Solo {
             clock: GroupClock::continued(core.time(), now),
             core,
             log: None,
+            paging: None,
             epoch,
             seq: 0,
             outboxes: Outboxes::default(),
@@ -84,6 +89,7 @@ impl Solo {
             member,
             state: Mutex::new(state),
             is_full: AtomicBool::new(false),
+            is_memory_full: AtomicBool::new(false),
             failure: OnceLock::new(),
         }
     }
@@ -127,6 +133,25 @@ impl Solo {
         }
         drop(guard);
         woken.wake();
+    }
+
+    /// Lets bodies leave the memory from now on, by [`super::paging::round`].
+    pub fn page_with(&self, paging: Paging) {
+        self.state.lock().paging = Some(paging);
+    }
+
+    /// Says whether all messages are refused.
+    pub(super) fn set_memory_full(&self, is_full: bool) {
+        if self.is_memory_full.swap(is_full, Ordering::Relaxed) != is_full {
+            match is_full {
+                true => tracing::error!(
+                    target: "Store",
+                    "No room for messages in memory and none for their bodies on the disk: all are \
+                     refused until there is some"
+                ),
+                false => tracing::warn!(target: "Store", "There is room for messages again"),
+            }
+        }
     }
 
     /// The journal, if there is one.
@@ -316,7 +341,13 @@ impl Group for Solo {
     }
 
     fn take(&self, connection: ConnectionNumber, effects: &mut Vec<Effect>) -> Outstanding {
-        self.state.lock().outboxes.take(connection, effects)
+        let mut state = self.state.lock();
+        let mut outstanding = state.outboxes.take(connection, effects);
+        if state.paging.as_ref().is_some_and(Paging::is_pressed) {
+            // It clears when bodies have left the memory; then all are woken.
+            outstanding.proposed = limits::PROPOSED_BATCHES_MAX;
+        }
+        outstanding
     }
 
     fn close(&self, now: Millis, connection: ConnectionNumber) {
@@ -345,6 +376,10 @@ impl Group for Solo {
 
     fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed)
+    }
+
+    fn is_memory_full(&self) -> bool {
+        self.is_memory_full.load(Ordering::Relaxed)
     }
 
     fn fail(&self, why: String) {

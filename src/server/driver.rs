@@ -310,7 +310,9 @@ impl Driver {
             Event::Closed { code, text, by } => self.log_closed(code, &text, by),
             event => {
                 if let Some(open) = &mut self.open {
-                    open.adapter.set_storage_full(self.group.is_full());
+                    let group = &self.group;
+                    open.adapter
+                        .set_full(group.is_full(), group.is_memory_full());
                     open.adapter.handle_event(&mut self.protocol, event);
                 }
             }

@@ -1,4 +1,4 @@
-//! The thread that gives back the journal's room.
+//! The thread that keeps memory and disk within their bounds.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
@@ -7,8 +7,8 @@ use std::thread::{self, JoinHandle};
 use super::clock::Clock;
 use super::limits;
 use crate::cluster::Group;
-use crate::cluster::compaction;
 use crate::cluster::solo::Solo;
+use crate::cluster::{compaction, paging};
 
 /// The thread, until this is dropped.
 #[derive(Debug)]
@@ -27,10 +27,11 @@ impl Keeper {
         let solo = Arc::downgrade(solo);
         let thread = thread::Builder::new().name("journal-keeper".to_owned());
         let thread = thread.spawn(move || {
-            while let Err(RecvTimeoutError::Timeout) =
-                stopped.recv_timeout(limits::COMPACTION_INTERVAL)
+            let mut turns = 0;
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(limits::PAGING_INTERVAL)
             {
-                if !compact(&solo, clock) {
+                turns = (turns + 1) % limits::PAGINGS_PER_COMPACTION;
+                if !keep(&solo, clock, turns == 0) {
                     return;
                 }
             }
@@ -43,21 +44,26 @@ impl Keeper {
     }
 }
 
-/// Gives back what can be given back. False when there is nothing to be done any more.
-fn compact(solo: &Weak<Solo>, clock: Clock) -> bool {
+/// Does what is to be done. False when there will be nothing any more.
+fn keep(solo: &Weak<Solo>, clock: Clock, is_compacting: bool) -> bool {
     let Some(solo) = solo.upgrade() else {
         return false;
     };
-    loop {
+    let mut kept = paging::round(&solo);
+    while is_compacting && kept.is_ok() {
         match compaction::round(&solo, || clock.millis()) {
-            Ok(0) => return true,
+            Ok(0) => break,
             Ok(segments) => {
                 tracing::debug!(target: "Store", "{segments} segments of the journal given back");
             }
-            Err(why) => {
-                solo.fail(why);
-                return false;
-            }
+            Err(why) => kept = Err(why),
+        }
+    }
+    match kept {
+        Ok(()) => true,
+        Err(why) => {
+            solo.fail(why);
+            false
         }
     }
 }

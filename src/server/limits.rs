@@ -55,6 +55,9 @@ pub const NEGOTIATE_MILLISECONDS_MAX: u64 = 24 * 60 * 60 * 1000;
 /// Ports of one broker: one for each member of a group in one process.
 pub const PORTS_MAX: usize = 16;
 
-/// How often the journal's room is looked at. A segment is filled in this time only by a disk of
-/// many hundred megabytes a second; one round takes several.
-pub const COMPACTION_INTERVAL: std::time::Duration = std::time::Duration::from_millis(200);
+/// How often it is looked at how much memory the queues take. What comes meanwhile is over the limit.
+pub const PAGING_INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// How many of these go by between two looks at the journal's room. A segment is filled in that time
+/// only by a disk of hundred megabytes a second and more; one round takes several.
+pub const PAGINGS_PER_COMPACTION: u32 = 8;

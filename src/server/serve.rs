@@ -19,7 +19,7 @@ use super::listen::{self, Port};
 use super::log::{self, critical, notice};
 use super::options::{GroupKind, Options};
 use super::registry::Registry;
-use super::{limits, sequencer, storage};
+use super::{limits, members, sequencer, storage};
 use crate::broker;
 use crate::cluster::{Group, lockstep};
 use crate::protocol::{Bounds, BrokerConfig};
@@ -172,7 +172,7 @@ fn start_groups(options: &Options, clock: Clock) -> Result<Started, String> {
             notice!("Broker", "Lockstep group with seed={seed}");
             let settings = lockstep::Settings::usual(seed);
             let random = random();
-            let seats = storage::start_lockstep(options, core_options, settings, (clock, random))?;
+            let seats = members::start(options, core_options, settings, (clock, random))?;
             Ok((seats.into_iter().map(seat_of).collect(), None))
         }
     }

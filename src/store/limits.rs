@@ -41,6 +41,9 @@ pub const SLICES_PER_WRITE_MAX: usize = 1024;
 /// How often room for the next segment is sought while there is none.
 pub const FULL_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
+/// How long nothing is appended before a mark says that the last records are on the disk.
+pub const MARK_DELAY: Duration = Duration::from_millis(5);
+
 /// Damages that a report tells one by one; the rest is counted.
 pub const DAMAGES_MAX: usize = 64;
 

@@ -5,6 +5,7 @@
 //! segment that is missing, or of which nothing can be known, counts as removed. What a record said
 //! that is lost is for the caller to miss.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use super::check::{self, Report};
@@ -69,6 +70,7 @@ pub fn repair(disk: &dyn Disk, progress: &mut dyn FnMut(Progress)) -> Result<Rep
         disk,
         checks: Checks::new(identity.store_id),
         identity,
+        numbers: BTreeSet::new(),
         last: None,
         lost: Vec::new(),
         done: Repaired::default(),
@@ -82,6 +84,8 @@ struct Repair<'a> {
     disk: &'a dyn Disk,
     checks: Checks,
     identity: Identity,
+    /// The segments that there are.
+    numbers: BTreeSet<u64>,
     /// The last segment that is in order, and whether it is sealed.
     last: Option<(SegmentHeader, bool)>,
     /// Segments that will count as removed.
@@ -97,6 +101,7 @@ impl Repair<'_> {
     ) -> io::Result<()> {
         let mut numbers = examination::numbers(self.disk)?;
         numbers.retain(|number| !self.identity.is_removed(*number));
+        self.numbers = numbers.clone();
         let mut expected = self.identity.first;
         for (n, number) in numbers.iter().enumerate() {
             // A number far off is that of a file that is none of ours, not of so many lost ones.
@@ -111,7 +116,7 @@ impl Repair<'_> {
                 }
             }
             expected = number + 1;
-            let has_records_behind = self.has_records_behind(&numbers, *number)?;
+            let has_records_behind = self.has_records_behind(*number)?;
             self.mend_segment(*number, has_records_behind)?;
             progress(Progress {
                 segments: n + 1,
@@ -137,12 +142,8 @@ impl Repair<'_> {
     }
 
     /// Whether a segment behind this one has records, so that this one must be sealed.
-    fn has_records_behind(
-        &self,
-        numbers: &std::collections::BTreeSet<u64>,
-        number: u64,
-    ) -> io::Result<bool> {
-        let mut behind = numbers.range(number + 1..);
+    fn has_records_behind(&self, number: u64) -> io::Result<bool> {
+        let mut behind = self.numbers.range(number + 1..);
         let Some(next) = behind.next() else {
             return Ok(false);
         };
@@ -162,7 +163,7 @@ impl Repair<'_> {
 
     fn mend_segment(&mut self, number: u64, has_records_behind: bool) -> io::Result<()> {
         let name = format::file_name(number);
-        let (length, octets) = self.read(number)?;
+        let (length, mut octets) = self.read(number)?;
         let follows = self.last.filter(|(last, _)| last.number + 1 == number);
         if follows.is_some_and(|(_, is_sealed)| !is_sealed) && examination::is_empty(&octets) {
             // Prepared ahead, and never written to: opening the journal sees to it.
@@ -177,6 +178,7 @@ impl Repair<'_> {
         let Some(header) = header else {
             return self.give_up(number);
         };
+        octets.truncate(header.size as usize);
         let scanned = scan::scan(&octets, header.base, &self.checks, &mut |_, _, _| Ok(()));
         let Ok(scanned) = scanned else {
             return Err(io::Error::other(format!(
@@ -218,26 +220,39 @@ impl Repair<'_> {
             None => self.base_by_record(octets),
         };
         let base = base?;
-        let by_next = self
-            .base_of(number + 1)
-            .and_then(|next| next.checked_sub(base));
         let by_length = length.next_multiple_of(limits::SEGMENT_BYTES_STEP);
+        let size = match self.next_base(number) {
+            Some((next, next_base)) => {
+                let most = next_base.checked_sub(base)?;
+                if next == number + 1 {
+                    most
+                } else {
+                    most.min(by_length)
+                }
+            }
+            None => by_length,
+        };
         let header = SegmentHeader {
             store_id: self.identity.store_id,
             number,
             base,
-            size: by_next.unwrap_or(by_length),
+            size,
         };
         let sizes = limits::SEGMENT_BYTES_MIN..=limits::SEGMENT_BYTES_MAX;
-        sizes.contains(&header.size).then_some(header)
+        (sizes.contains(&size) && self.is_ours(&header, number)).then_some(header)
     }
 
-    /// What the header of a segment says, if there is a good one.
-    fn base_of(&self, number: u64) -> Option<u64> {
-        let (_, octets) = self.read(number).ok()?;
-        let header = SegmentHeader::decode(&octets).ok()?;
-        let is_ours = header.store_id == self.identity.store_id && header.number == number;
-        is_ours.then_some(header.base)
+    /// The next segment with a good header, and the base in it.
+    fn next_base(&self, number: u64) -> Option<(u64, u64)> {
+        let mut behind = self.numbers.range(number + 1..);
+        behind.find_map(|next| {
+            let mut octets = [0; SEGMENT_HEADER_BYTES];
+            let file = self.disk.open(&format::file_name(*next)).ok()?;
+            disk::read_full(&*file, &mut octets, 0).ok()?;
+            let header = SegmentHeader::decode(&octets).ok()?;
+            let is_ours = header.store_id == self.identity.store_id && header.number == *next;
+            is_ours.then_some((*next, header.base))
+        })
     }
 
     /// The base by which some record is valid.

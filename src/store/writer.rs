@@ -1,6 +1,7 @@
 //! What brings the records to the disk.
 
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -87,15 +88,16 @@ impl Writer {
     /// Writes and syncs what has gathered; or, when nothing has, writes a mark or prepares the next
     /// segment, if one of these is due.
     pub fn turn(&mut self) -> Turn {
-        self.turn_and(true)
+        self.turn_and(true, true)
     }
 
-    /// The same; `seeks_room`: a segment is prepared even if there was no room the last time.
-    fn turn_and(&mut self, seeks_room: bool) -> Turn {
+    /// The same; `seeks_room`: a segment is prepared even if there was no room the last time;
+    /// `is_idle`: a mark is written if one is due.
+    fn turn_and(&mut self, seeks_room: bool, is_idle: bool) -> Turn {
         if let State::Failed(_) = self.shared.front.lock().state {
             return Turn::Failed;
         }
-        match self.work(seeks_room) {
+        match self.work(seeks_room, is_idle) {
             Ok(turn) => turn,
             Err(Halt::Full) => Turn::Full,
             Err(Halt::Failed(why)) => {
@@ -105,12 +107,12 @@ impl Writer {
         }
     }
 
-    fn work(&mut self, seeks_room: bool) -> Result<Turn, Halt> {
+    fn work(&mut self, seeks_room: bool, is_idle: bool) -> Result<Turn, Halt> {
         let has_blocked_runs = !self.shared.in_flight.read().is_empty();
         let has_written = has_blocked_runs || self.take_batch();
         if has_written {
             self.write_batch(seeks_room)?;
-        } else if self.write_mark()? {
+        } else if is_idle && self.write_mark()? {
             return Ok(Turn::Worked);
         }
         // At once, so that a full disk shows while there is a whole segment left.
@@ -225,13 +227,19 @@ impl Writer {
         self.shared.tell();
     }
 
+    fn is_mark_due(&self) -> bool {
+        let options = &self.shared.options;
+        self.attested < self.shared.synced.load(Ordering::Relaxed)
+            && options.sync == SyncMode::Data
+            && options.plant != Plant::MarkLeftOut
+    }
+
     /// Says on the disk how far it has come, when no record does: so that damage to the last records
     /// can be told from a torn tail. Needs no sync.
     fn write_mark(&mut self) -> Result<bool, Halt> {
         let shared = Arc::clone(&self.shared);
         let synced = shared.synced.load(Ordering::Relaxed);
-        let is_due = self.attested < synced && shared.options.sync == SyncMode::Data;
-        if !is_due || shared.options.plant == Plant::MarkLeftOut {
+        if !self.is_mark_due() {
             return Ok(false);
         }
         let offset = {
@@ -349,50 +357,57 @@ fn is_for_want_of_room(error: &io::Error) -> bool {
         || number.is_some_and(|number| too_many.contains(&number))
 }
 
-/// Works until the journal is closed.
-pub(super) fn run(mut writer: Writer) {
+/// Works until the journal is closed. An end by a panic makes the journal a failed one: else those
+/// who wait for the watermark would wait for ever.
+pub(super) fn run(writer: Writer) {
     let shared = Arc::clone(&writer.shared);
-    let _ended = Ended(Arc::clone(&shared));
-    let mut next_try = Instant::now();
-    let mut was_freed = false;
+    let worked = panic::catch_unwind(AssertUnwindSafe(|| work_until_closed(writer)));
+    if worked.is_err() {
+        let why = "the journal's thread ended by a panic";
+        shared.set_state(State::Failed(why.to_owned()));
+    }
+}
+
+fn work_until_closed(mut writer: Writer) {
+    let shared = Arc::clone(&writer.shared);
+    let (mut next_try, mut was_freed, mut is_idle) = (Instant::now(), false, false);
     loop {
         let seeks_room = was_freed || Instant::now() >= next_try;
-        was_freed = false;
-        let turn = writer.turn_and(seeks_room);
-        match turn {
-            Turn::Worked => continue,
-            Turn::Full if seeks_room => next_try = Instant::now() + limits::FULL_RETRY_INTERVAL,
+        let turn = writer.turn_and(seeks_room, is_idle);
+        let deadline = match turn {
+            Turn::Worked => {
+                is_idle = false;
+                continue;
+            }
             Turn::Failed => return,
-            Turn::Full | Turn::Idle => {}
-        }
+            Turn::Full => {
+                if seeks_room {
+                    next_try = Instant::now() + limits::FULL_RETRY_INTERVAL;
+                }
+                Some(next_try)
+            }
+            Turn::Idle if is_idle || !writer.is_mark_due() => None,
+            // Who waited for the last sync may append at once: the mark would be in its way.
+            Turn::Idle => Some(Instant::now() + limits::MARK_DELAY),
+        };
         let is_blocked = !shared.in_flight.read().is_empty();
         let mut front = shared.front.lock();
         if front.is_stopping {
             break;
         }
+        is_idle = false;
         let has_work = !front.buffer.is_empty() && !is_blocked || front.was_freed;
         if !has_work {
             front.is_asleep = true;
-            match turn {
-                Turn::Full => drop(shared.wake.wait_until(&mut front, next_try)),
-                _ => shared.wake.wait(&mut front),
+            match deadline {
+                Some(deadline) => {
+                    is_idle = shared.wake.wait_until(&mut front, deadline).timed_out();
+                }
+                None => shared.wake.wait(&mut front),
             }
             front.is_asleep = false;
         }
         was_freed = std::mem::take(&mut front.was_freed);
     }
     writer.finish();
-}
-
-/// Makes the journal a failed one if its thread ends by a panic: else those who wait for the
-/// watermark would wait for ever.
-struct Ended(Arc<Shared>);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            let why = "the journal's thread ended by a panic";
-            self.0.set_state(State::Failed(why.to_owned()));
-        }
-    }
 }

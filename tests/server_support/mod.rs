@@ -17,6 +17,13 @@ use ferrymq::wire::{self, Array, Control, Map, SequenceSet};
 /// has failed.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
+/// A broker that ended before it served anybody.
+#[derive(Debug)]
+pub struct Ended {
+    pub status: ExitStatus,
+    pub log: Vec<String>,
+}
+
 /// A broker that is stopped when this is dropped.
 pub struct Broker {
     process: Child,
@@ -49,7 +56,31 @@ impl Broker {
         Broker::of(shell, &all)
     }
 
-    fn of(mut command: Command, options: &[&str]) -> Broker {
+    /// Starts one as an argument of another program, which replaces itself by it: with a tracer, as
+    /// another user.
+    pub fn start_under(before: &[&str], options: &[&str]) -> Result<Broker, Ended> {
+        let mut command = match before {
+            [] => Command::new(env!("CARGO_BIN_EXE_ferrymq")),
+            [program, arguments @ ..] => {
+                let mut command = Command::new(program);
+                command.args(arguments).arg(env!("CARGO_BIN_EXE_ferrymq"));
+                command
+            }
+        };
+        command.stdin(Stdio::null());
+        let mut all = vec!["--port", "0"];
+        all.extend(options);
+        Broker::try_of(command, &all)
+    }
+
+    fn of(command: Command, options: &[&str]) -> Broker {
+        match Broker::try_of(command, options) {
+            Ok(broker) => broker,
+            Err(ended) => panic!("the broker does not start: {ended:#?}"),
+        }
+    }
+
+    fn try_of(mut command: Command, options: &[&str]) -> Result<Broker, Ended> {
         let mut process = command
             .arg("serve")
             .args(match options.contains(&"--data-dir") {
@@ -72,7 +103,11 @@ impl Broker {
             log,
             seen: Vec::new(),
         };
-        broker.log_line("running");
+        if broker.find_line("running").is_none() {
+            let status = broker.wait();
+            let log = broker.log().to_vec();
+            return Err(Ended { status, log });
+        }
         let port = options.iter().position(|option| *option == "--port");
         let asked = port.map_or("", |at| options[at + 1]);
         let told = match asked.split(',').any(|port| port == "0") {
@@ -84,7 +119,12 @@ impl Broker {
             broker.ports.push(line.parse().expect("a port"));
         }
         assert_eq!(out.try_iter().next(), None, "nothing else is told");
-        broker
+        Ok(broker)
+    }
+
+    /// The process's number.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -93,9 +133,17 @@ impl Broker {
 
     /// Waits for a line of the log that contains `text`.
     pub fn log_line(&mut self, text: &str) -> String {
+        match self.find_line(text) {
+            Some(line) => line,
+            None => panic!("no line with {text:?} in the log: {:#?}", self.seen),
+        }
+    }
+
+    /// The same; None when the log ends without one, or none comes in time.
+    pub fn find_line(&mut self, text: &str) -> Option<String> {
         let end = Instant::now() + PATIENCE;
         if let Some(line) = self.seen.iter().find(|line| line.contains(text)) {
-            return line.clone();
+            return Some(line.clone());
         }
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -103,12 +151,10 @@ impl Broker {
                 Ok(line) => {
                     self.seen.push(line.clone());
                     if line.contains(text) {
-                        return line;
+                        return Some(line);
                     }
                 }
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    panic!("no line with {text:?} in the log: {:#?}", self.seen)
-                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
             }
         }
     }

@@ -95,15 +95,6 @@ fn synced_record_that_is_damaged_is_no_torn_tail() {
 }
 
 #[test]
-fn planted_mark_left_out_is_found() {
-    let (disk, offsets) = three_records(Plant::MarkLeftOut);
-    disk.flip(FIRST, (offsets[2] + HEADER) * 8)
-        .expect("it is there");
-    let store = Store::open(&disk).expect("nothing says that it had been synced");
-    assert_eq!(store.records.len(), 2);
-}
-
-#[test]
 fn damaged_mark_is_cut_without_a_loss() {
     let (disk, offsets) = three_records(Plant::None);
     let mark = offsets[2] + HEADER + 8;

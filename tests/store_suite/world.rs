@@ -1,7 +1,7 @@
 //! A store with its users, over several lives of the broker, and what must be in it.
 //!
 //! From one seed: appends of all sizes, turns of the writer, removals of segments, reads, restarts,
-//! the broker killed, failed calls, the power cut at any call. After each life the store is opened
+//! the broker killed, failed calls, a full disk, the power cut at any call. After each life the store is opened
 //! and compared with the ledger.
 
 use std::collections::BTreeSet;
@@ -129,8 +129,12 @@ impl World {
     }
 
     /// Opens the store. Nothing when a call failed as planned.
-    fn open(&self, disk: &SimulatedDisk) -> Result<Option<Store>, String> {
-        match Store::open_with(disk, &options(self.plant)).1 {
+    fn open(&mut self, disk: &SimulatedDisk) -> Result<Option<Store>, String> {
+        let mut options = options(self.plant);
+        if self.random.once_in(8) {
+            options.segment_bytes = 8192;
+        }
+        match Store::open_with(disk, &options).1 {
             Ok(store) => Ok(Some(store)),
             Err(OpenError::Disk { .. }) => Ok(None),
             Err(error) => Err(format!("cannot be opened: {error}")),
@@ -141,6 +145,13 @@ impl World {
     fn live(&mut self, disk: &SimulatedDisk) -> Result<(), String> {
         disk.heal();
         disk.set_reads_short(self.random.once_in(8));
+        let is_confined = self.random.once_in(6);
+        let segments = 1 + self.random.below(8) as u64;
+        disk.set_capacity(if is_confined {
+            8192 + segments * 4096
+        } else {
+            u64::MAX
+        });
         match self.random.below(4) {
             0 => {
                 let call = *self

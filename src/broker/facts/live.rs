@@ -14,7 +14,7 @@ use crate::broker::arguments;
 use crate::broker::core::{Core, Work};
 use crate::broker::exchange::Binding;
 use crate::broker::exchanges::Exchange;
-use crate::broker::ids::{ExchangeId, QueueId, QueueKey};
+use crate::broker::ids::{ExchangeId, QueueId, QueueKey, QueueRef};
 use crate::broker::message::Message;
 use crate::broker::queue::{Entry, Queue, Remains};
 use crate::wire::Map;
@@ -223,14 +223,10 @@ impl Core {
         Some(&queue.entries.get(position)?.stored.message)
     }
 
-    /// Lets an equal message take the place of one: with its body elsewhere, say. Nothing that
-    /// counts as state changes.
-    pub fn exchange_message(&mut self, queue: QueueKey, position: u64, message: &Arc<Message>) {
-        let found = self.queue_keys.get(&queue).copied();
-        let found = found.and_then(|id| self.queues.get_mut(id.0));
-        if let Some(entry) = found.and_then(|queue| queue.entries.get_mut(position)) {
-            entry.stored.message = message.clone();
-        }
+    /// The durable queue of a key, if it is there.
+    pub fn queue_of(&self, key: QueueKey) -> Option<QueueRef> {
+        let queue = self.queues.get(self.queue_keys.get(&key)?.0)?;
+        Some(queue.reference)
     }
 
     /// A position of a durable queue before which no message is that a fact could still name; None
@@ -238,12 +234,6 @@ impl Core {
     pub fn gone_before(&self, queue: QueueKey) -> Option<u64> {
         let queue = self.queues.get(self.queue_keys.get(&queue)?.0)?;
         Some(queue.gone_before())
-    }
-
-    /// Octets of all messages in queues, those that several hold counted for each, and whether their
-    /// bodies are in memory or not.
-    pub fn queued_bytes(&self) -> u64 {
-        self.queues.iter().map(|(_, queue)| queue.bytes).sum()
     }
 
     /// The message facts of the whole core, a place a fact: with [`Core::definitions`] all that a new

@@ -1,0 +1,62 @@
+//! Where the bodies of messages are on a disk.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::broker::message::{Message, Rest};
+use crate::store::{Journal, Place};
+
+/// A journal, known to the homes in it before it is open.
+pub(super) type JournalCell = Arc<OnceLock<Arc<Journal>>>;
+
+/// Where the body of a message is in a journal. As long as this lives the message's octets count
+/// as needed there.
+pub(super) struct Home {
+    journal: JournalCell,
+    place: Place,
+    /// Where in the record's payload the body begins.
+    at: usize,
+    bytes: usize,
+    counted: i64,
+}
+
+impl Home {
+    /// The home of a message whose content begins at `content_at` of the record's payload.
+    pub(super) fn new(
+        journal: &JournalCell,
+        place: &Place,
+        content_at: usize,
+        message: &Message,
+    ) -> Home {
+        let counted = message.size() as i64;
+        place.segment().count_live(counted);
+        Home {
+            journal: journal.clone(),
+            place: place.clone(),
+            at: content_at + message.header().len(),
+            bytes: message.body_bytes() as usize,
+            counted,
+        }
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        self.place.segment().count_live(-self.counted);
+    }
+}
+
+impl fmt::Debug for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}+{}", self.place, self.at)
+    }
+}
+
+impl Rest for Home {
+    fn body(&self) -> Result<Vec<u8>, String> {
+        let journal = self.journal.get().ok_or("the journal is not open yet")?;
+        let range = self.at..self.at + self.bytes;
+        let read = journal.read(&self.place, range);
+        read.map_err(|error| format!("a message's body cannot be read from the journal: {error}"))
+    }
+}

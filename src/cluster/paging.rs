@@ -1,0 +1,183 @@
+//! Queues deeper than memory: bodies leave it when the queues take more than the limit.
+//!
+//! A message that has a home in the journal only lets go of its body. Another is written to the
+//! *pages* first: a journal of its own, that is never synced and not read again after the process.
+//! The messages at the front of a queue stay in memory, since they are wanted next.
+
+use std::sync::Arc;
+
+use super::home::{Home, JournalCell};
+use super::limits;
+use super::outbox::Woken;
+use super::solo::{Solo, State};
+use crate::broker::message::{Message, RestingGauge};
+use crate::broker::paging::{Candidate, Cursor};
+use crate::store::{self, Journal, Part};
+
+/// The kind of records that hold a message's content.
+const CONTENT: u8 = 4;
+
+/// What keeps a broker's messages within its memory.
+pub struct Paging {
+    journal: Arc<Journal>,
+    cell: JournalCell,
+    gauge: RestingGauge,
+    memory_bytes_max: u64,
+    cursor: Cursor,
+    /// Whether anything was found since the search began at the first queue.
+    has_found: bool,
+    /// Whether the queues take so much that publishers have to wait.
+    is_pressed: bool,
+}
+
+/// What one piece of work came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Piece {
+    /// The queues are within the limit.
+    Within,
+    /// There is more to do at once.
+    More,
+    /// Nothing more can leave the memory now.
+    Stuck,
+}
+
+impl std::fmt::Debug for Paging {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Paging({} octets rest)", self.gauge.bytes())
+    }
+}
+
+impl Paging {
+    /// `pages` is a new journal; `gauge` is shared with whatever else lets bodies rest.
+    pub fn new(pages: Journal, gauge: RestingGauge, memory_bytes_max: u64) -> Paging {
+        let journal = Arc::new(pages);
+        let cell = JournalCell::default();
+        // It was empty until now.
+        let _ = cell.set(journal.clone());
+        Paging {
+            journal,
+            cell,
+            gauge,
+            memory_bytes_max,
+            cursor: Cursor::default(),
+            has_found: false,
+            is_pressed: false,
+        }
+    }
+
+    /// Whether publishers have to wait until bodies have left the memory.
+    pub(super) fn is_pressed(&self) -> bool {
+        self.is_pressed
+    }
+
+    /// A message without its body, which rests where it is at home, or now in the pages.
+    fn rest(&self, message: &Arc<Message>) -> Option<Message> {
+        if message.has_home() {
+            return message.rest(&self.gauge);
+        }
+        let content = message.shared_content();
+        let place = self.journal.append(CONTENT, &[Part::Shared(&content)]);
+        // Err: it is larger than a record can be, and stays in memory.
+        let place = place.ok()?;
+        message.set_home(Arc::new(Home::new(&self.cell, &place, 0, message)));
+        message.rest(&self.gauge)
+    }
+
+    fn in_memory(&self, state: &State) -> u64 {
+        let queued = state.core.queued_bytes();
+        queued.saturating_sub(self.gauge.bytes())
+    }
+
+    /// Lets the bodies of some messages go, and publishers on when that has helped or can help no more.
+    fn piece(&mut self, state: &mut State, woken: &mut Woken) -> Piece {
+        let in_memory = self.in_memory(state);
+        let most = self.memory_bytes_max;
+        let piece = match in_memory <= most {
+            true => Piece::Within,
+            false => self.page_out(state),
+        };
+        // They wait only for what gets on: neither a full disk nor headers are helped by waiting.
+        let is_pressed = piece == Piece::More && in_memory > most.saturating_add(most / 4);
+        let was_pressed = std::mem::replace(&mut self.is_pressed, is_pressed);
+        if was_pressed && !is_pressed {
+            state.outboxes.wake_all(woken);
+        }
+        piece
+    }
+
+    fn page_out(&mut self, state: &mut State) -> Piece {
+        if !self.journal.has_room() || self.journal.state() != store::State::Ok {
+            return Piece::Stuck;
+        }
+        let mut found = Vec::new();
+        let looked_at = limits::PAGED_MESSAGES_PER_PIECE;
+        let was_at_start = self.cursor == Cursor::default();
+        let core = &mut state.core;
+        let is_end = core.page_candidates(&mut self.cursor, looked_at, &mut found);
+        let has_none = found.is_empty();
+        for Candidate {
+            queue,
+            position,
+            message,
+        } in found
+        {
+            if let Some(resting) = self.rest(&message) {
+                core.replace_message(queue, position, &Arc::new(resting));
+            }
+        }
+        self.has_found = !has_none || self.has_found && !was_at_start;
+        match is_end && !std::mem::take(&mut self.has_found) {
+            true => Piece::Stuck,
+            false => Piece::More,
+        }
+    }
+}
+
+/// Lets bodies leave the memory until the queues are within the limit, or no more can. The group's
+/// lock is taken for one piece after the other.
+///
+/// # Errors
+/// Why this broker cannot go on.
+pub fn round(solo: &Solo) -> Result<(), String> {
+    loop {
+        let mut woken = Woken::default();
+        let piece = solo.with_state(|state| {
+            let mut paging = state.paging.take()?;
+            let piece = paging.piece(state, &mut woken);
+            state.paging = Some(paging);
+            Some(piece)
+        });
+        woken.wake();
+        match piece {
+            Some(Piece::More) => {}
+            Some(Piece::Stuck | Piece::Within) => break,
+            None => return Ok(()),
+        }
+    }
+    give_back(solo)
+}
+
+/// Removes the pages that nobody needs any more.
+fn give_back(solo: &Solo) -> Result<(), String> {
+    let pages = solo.with_state(|state| {
+        let paging = state.paging.as_ref()?;
+        let is_over = paging.in_memory(state) > paging.memory_bytes_max;
+        Some((paging.journal.clone(), is_over))
+    });
+    let Some((pages, is_over)) = pages else {
+        return Ok(());
+    };
+    solo.set_memory_full(is_over && matches!(pages.state(), store::State::Full(_)));
+    let segments = pages.segments().into_iter();
+    let unused = segments.filter(|segment| segment.is_sealed && segment.live_bytes <= 0);
+    let unused: Vec<u64> = unused.map(|segment| segment.number).collect();
+    if unused.is_empty() {
+        return Ok(());
+    }
+    match pages.remove_segments(&unused) {
+        Ok(()) => Ok(()),
+        // They are removed with older ones, later.
+        Err(store::RemoveError::TooScattered | store::RemoveError::NotSealed(_)) => Ok(()),
+        Err(error @ store::RemoveError::Disk(_)) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,138 @@
+//! Room in memory and on the disk.
+
+use ferrymq::wire::Command;
+
+use crate::durable_support::*;
+use crate::server_support::until;
+
+/// A body that no other has, of so many octets.
+fn body(number: usize, octets: usize) -> Vec<u8> {
+    let mut body = format!("{number} ").into_bytes();
+    body.extend((body.len()..octets).map(|at| (at * 31 + number * 7) as u8));
+    body
+}
+
+#[tokio::test]
+async fn a_queue_deeper_than_the_memory_limit_keeps_order_and_bodies() {
+    let directory = Directory::new();
+    let options = ["--memory-limit", "1m"];
+    let mut broker = start(&directory, &options);
+    let session = session(&broker).await;
+    declare(&session, durable_queue("q")).await;
+    let before = broker.resident_bytes();
+    let sent: Vec<Vec<u8>> = (0..1_500).map(|n| body(n, 20_000 + n)).collect();
+    publish_all(&session, "q", &sent).await;
+    let grown = broker.resident_bytes().saturating_sub(before);
+    let all: usize = sent.iter().map(Vec::len).sum();
+    assert!(grown < all as u64 / 2, "{grown} octets more for {all}");
+    assert!(
+        browse(&session, "q")
+            .await
+            .iter()
+            .map(|(body, _)| body)
+            .eq(&sent)
+    );
+    // Half of it goes, more comes.
+    let taken = take_all(&session, "q").await;
+    assert_eq!(taken.len(), sent.len());
+    accept(&session, ids(&taken[..750])).await;
+    let mut left = sent[750..].to_vec();
+    drop(taken);
+    let more: Vec<Vec<u8>> = (5_000..5_100).map(|n| body(n, 15_000)).collect();
+    publish_all(&session, "q", &more).await;
+    left.extend(more);
+    let left = redelivered(&left);
+    for _ in 0..2 {
+        stop(&mut broker, "KILL");
+        broker = start(&directory, &options);
+        let session = self::session(&broker).await;
+        assert!(browse(&session, "q").await == left);
+        let found = browse(&session, "q").await;
+        assert!(found == left, "a second time");
+    }
+    // Without the limit it is the same queue.
+    stop(&mut broker, "TERM");
+    let broker = start(&directory, &[]);
+    let session = self::session(&broker).await;
+    assert!(browse(&session, "q").await == left);
+}
+
+#[tokio::test]
+async fn room_is_given_back_and_nothing_of_what_is_needed_goes_with_it() {
+    let directory = Directory::new();
+    let options = ["--journal-file-size", "64k"];
+    let mut broker = start(&directory, &options);
+    let session = session(&broker).await;
+    // Definitions at the beginning, in the segment that goes first.
+    call(
+        &session,
+        Command::ExchangeDeclare(durable_exchange("x", "topic")),
+    )
+    .await;
+    for queue in ["slow", "fast"] {
+        declare(&session, durable_queue(queue)).await;
+        let bind = binding("x", queue, &format!("{queue}.*"));
+        call(&session, Command::ExchangeBind(bind)).await;
+    }
+    let rounds = 100;
+    let slow: Vec<Vec<u8>> = (0..rounds).map(|n| body(n, 500)).collect();
+    for slow in &slow {
+        publish_all(&session, "slow", std::slice::from_ref(slow)).await;
+        let fast: Vec<Vec<u8>> = (0..40).map(|n| body(n, 2_000)).collect();
+        publish_all(&session, "fast", &fast).await;
+        let taken = take_all(&session, "fast").await;
+        assert_eq!(taken.len(), fast.len());
+        accept(&session, ids(&taken)).await;
+    }
+    // A hundred segments and more were filled, each with a message that nobody takes. A dozen hold
+    // what is needed, with what is written while they are copied.
+    let newest = directory.segments();
+    let newest = newest.last().expect("there are some").clone();
+    let newest = newest.file_stem().expect("a name").to_string_lossy();
+    let newest = u64::from_str_radix(&newest, 16).expect("a number");
+    assert!(newest > rounds as u64, "only {newest} segments were filled");
+    until("the room is given back", || {
+        directory.segments().len() <= 12
+    });
+    for end in ["KILL", "TERM"] {
+        stop(&mut broker, end);
+        broker = start(&directory, &options);
+        let session = self::session(&broker).await;
+        assert!(browse(&session, "slow").await == redelivered(&slow));
+        assert_eq!(browse(&session, "fast").await, []);
+    }
+    let session = self::session(&broker).await;
+    let published = session.publish("x", &persistent("fast.1", "routed")).await;
+    published.expect("attached").await.expect("it is enqueued");
+    assert_eq!(
+        browse(&session, "fast").await,
+        [(b"routed".to_vec(), false)]
+    );
+}
+
+#[tokio::test]
+async fn room_is_given_back_after_a_restart_too() {
+    let directory = Directory::new();
+    let options = ["--journal-file-size", "64k"];
+    let mut broker = start(&directory, &options);
+    let session = session(&broker).await;
+    declare(&session, durable_queue("q")).await;
+    let sent: Vec<Vec<u8>> = (0..600).map(|n| body(n, 2_000)).collect();
+    publish_all(&session, "q", &sent).await;
+    let many = directory.segments().len();
+    assert!(many > 15, "only {many}");
+    stop(&mut broker, "KILL");
+
+    let mut broker = start(&directory, &options);
+    let session = self::session(&broker).await;
+    let taken = take_all(&session, "q").await;
+    let (keep, gone): (Vec<_>, Vec<_>) = taken.iter().enumerate().partition(|(n, _)| n % 100 == 0);
+    accept(&session, ids(gone.into_iter().map(|(_, taken)| taken))).await;
+    until("the room is given back", || directory.segments().len() <= 5);
+    stop(&mut broker, "KILL");
+
+    let broker = start(&directory, &options);
+    let session = self::session(&broker).await;
+    let kept: Vec<Vec<u8>> = keep.iter().map(|(n, _)| sent[*n].clone()).collect();
+    assert!(browse(&session, "q").await == redelivered(&kept));
+}
