@@ -4,6 +4,8 @@
 //! runner's workload over several lives of a group, with its ledger, and `recorded` journals that
 //! were written once and must be read for ever.
 
+#[path = "entries/author.rs"]
+mod author;
 #[allow(dead_code)]
 #[path = "runner/cluster.rs"]
 mod cluster;
@@ -19,6 +21,8 @@ mod group;
 mod ledger;
 #[path = "entries/log.rs"]
 mod log;
+#[path = "entries/recorded.rs"]
+mod recorded;
 #[allow(dead_code)]
 #[path = "runner/run.rs"]
 mod run;

@@ -250,6 +250,11 @@ impl Core {
         self.queues.len()
     }
 
+    /// How many connections there are.
+    pub fn connection_count(&self) -> usize {
+        self.connections.len()
+    }
+
     /// How many messages queues hold, those that several hold counted for each.
     pub fn message_count(&self) -> u64 {
         let queues = self.queues.iter();

@@ -1,14 +1,17 @@
 //! Three members in lockstep, each with a disk.
 
 use std::sync::Arc;
+use std::task::Waker;
 
-use ferrymq::broker::{Core, Options};
-use ferrymq::cluster::Millis;
+use ferrymq::broker::ids::{ChannelKey, ConnectionNumber};
+use ferrymq::broker::{Command, ConnectionRecord, Core, Effect, Options, Request};
 use ferrymq::cluster::entry_log::{self, Plant};
 use ferrymq::cluster::lockstep::faults::Faults;
 use ferrymq::cluster::lockstep::start::{StartError, Started, Storage, seats_on_disks};
 use ferrymq::cluster::lockstep::{Seat, Settings};
+use ferrymq::cluster::{Group, Millis};
 use ferrymq::store::{self, Disk, SimulatedDisk};
+use ferrymq::wire::CommandId;
 
 /// The wall-clock time at `Millis(0)`.
 pub const WALL_AT_ZERO: u64 = 1_700_000_000_000;
@@ -77,4 +80,85 @@ pub fn quiet() -> Settings {
         faults: Faults::NONE,
         ..Settings::usual(1)
     }
+}
+
+/// A connection with one session on channel 0.
+pub struct Client<'a> {
+    seat: &'a dyn Group,
+    number: ConnectionNumber,
+    next: CommandId,
+}
+
+impl<'a> Client<'a> {
+    pub fn new(seat: &'a dyn Group, now: u64) -> Client<'a> {
+        let number = seat.open(Waker::noop().clone());
+        let record = ConnectionRecord {
+            user: "guest".into(),
+            headroom_messages: 1_000_000,
+            headroom_bytes: 1 << 40,
+            ..Default::default()
+        };
+        let client = Client {
+            seat,
+            number,
+            next: CommandId(0),
+        };
+        let open = Command::ConnectionOpen {
+            connection: number,
+            record: Box::new(record),
+        };
+        let attach = Command::Attach {
+            at: client.at(),
+            name: format!("{:?} {number:?}", seat.member()).into_bytes(),
+            force: false,
+        };
+        client.propose(now, vec![open, attach]);
+        client
+    }
+
+    fn at(&self) -> ChannelKey {
+        ChannelKey {
+            connection: self.number,
+            channel: 0,
+        }
+    }
+
+    fn propose(&self, now: u64, mut commands: Vec<Command>) {
+        self.seat.propose(Millis(now), self.number, &mut commands);
+    }
+
+    /// Asks something, and gives the number of the command.
+    pub fn ask(&mut self, now: u64, request: Request) -> CommandId {
+        let id = self.next;
+        self.next = id.next();
+        let command = Command::Session {
+            at: self.at(),
+            id,
+            sync: true,
+            request,
+        };
+        self.propose(now, vec![command]);
+        id
+    }
+
+    /// What the client was told since it last looked.
+    pub fn told(&self) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.seat.take(self.number, &mut effects);
+        effects
+    }
+
+    /// Whether the client is told now that a command is completed.
+    pub fn is_told_of(&self, id: CommandId) -> bool {
+        let told = self.told();
+        told.iter().any(|effect| match effect {
+            Effect::Completed { commands, .. } => commands.contains(id),
+            _ => false,
+        })
+    }
+}
+
+/// Digest and index of a member's core.
+pub fn state(seat: &Seat<Core>) -> (u64, u64) {
+    seat.read(|core| (core.digest(), core.index()))
 }
