@@ -3,11 +3,11 @@
 //! were told holds over all lives.
 
 use ferrymq::broker::Core;
-use ferrymq::cluster::Millis;
 use ferrymq::cluster::entry_log::Plant;
 use ferrymq::cluster::lockstep::dice::Dice;
 use ferrymq::cluster::lockstep::faults::Faults;
 use ferrymq::cluster::lockstep::{Seat, Settings};
+use ferrymq::cluster::{Group as _, Millis};
 use ferrymq::store::simulated::{Call, Failure};
 use ferrymq::store::{Disk, SimulatedDisk};
 
@@ -151,19 +151,16 @@ impl Run {
             }
             let settings = self.settings();
             match self.disks.start(self.plant, settings, now) {
-                Ok((group, _)) => {
-                    let failure = ferrymq::cluster::Group::failure(&group[0]);
-                    match failure {
-                        None => {
-                            self.heal();
-                            self.begin(&group)?;
-                            world.goes_on_as(group, now);
-                            return Ok(());
-                        }
-                        Some(text) if is_hurt && is_of_a_disk(&text) => {}
-                        Some(text) => return Err(text),
+                Ok((group, _)) => match group[0].failure() {
+                    None => {
+                        self.heal();
+                        self.begin(&group)?;
+                        go_on_as(world, group, now);
+                        return Ok(());
                     }
-                }
+                    Some(text) if is_hurt && is_of_a_disk(&text) => {}
+                    Some(text) => return Err(text),
+                },
                 Err(error) if is_hurt && is_of_a_disk(&error.to_string()) => {}
                 Err(error) => return Err(format!("a start: {error}")),
             }
@@ -205,6 +202,15 @@ impl Run {
             let lost = self.dice.below(3) as usize;
             self.disks.0[lost] = SimulatedDisk::new(self.dice.roll());
         }
+    }
+}
+
+/// All members have ended, and the group goes on as another one: all connections are gone.
+fn go_on_as(world: &mut World<Group>, group: Group, now: Millis) {
+    world.trace.line(format_args!("all members start anew"));
+    (world.cluster, world.now) = (group, now);
+    for connection in world.open_connections() {
+        world.gone(connection);
     }
 }
 

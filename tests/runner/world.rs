@@ -53,7 +53,8 @@ pub struct World<C> {
     pub uids: u64,
     /// How many times more than usual is sent at once.
     pub depth: u64,
-    cluster: C,
+    /// The group.
+    pub cluster: C,
 }
 
 impl<C: Cluster> World<C> {
@@ -208,7 +209,8 @@ impl<C: Cluster> World<C> {
         self.gone(connection);
     }
 
-    fn gone(&mut self, connection: usize) {
+    /// A connection is there no more, and nobody is told.
+    pub fn gone(&mut self, connection: usize) {
         let open = &mut self.connections[connection];
         open.is_open = false;
         open.batch.clear();
@@ -226,15 +228,6 @@ impl<C: Cluster> World<C> {
             if open.is_open && open.seat == seat {
                 self.gone(connection);
             }
-        }
-    }
-
-    /// All members have ended; the group goes on as another one, later: all connections are gone.
-    pub fn goes_on_as(&mut self, cluster: C, now: Millis) {
-        self.trace.line(format_args!("all members start anew"));
-        (self.cluster, self.now) = (cluster, now);
-        for connection in self.open_connections() {
-            self.gone(connection);
         }
     }
 

@@ -329,16 +329,15 @@ fn reunite<M: Machine>(logs: &mut [MemberLog], plant: Plant) -> Result<Vec<M>, S
         lacks.push(lack);
     }
     compare(&machines)?;
-    for place in 0..logs.len() {
-        let length = logs[place].log.last_index();
+    for (place, log) in logs.iter_mut().enumerate() {
+        let length = log.log.last_index();
         if length > last {
             tracing::warn!(
                 "lockstep: member {}: entries {} to {length}, which no majority had, are taken back",
                 place + 1,
                 last + 1
             );
-            let truncated = logs[place].log.truncate_after(last);
-            truncated.map_err(told_of(place))?;
+            log.log.truncate_after(last).map_err(told_of(place))?;
         }
     }
     for (place, lack) in lacks.into_iter().enumerate() {
