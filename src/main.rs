@@ -16,6 +16,8 @@ struct Line {
 enum Command {
     /// Run a broker until it is told to stop (SIGTERM or SIGINT)
     Serve(ferrymq::server::Options),
+    /// Look at the journal of a broker that does not run, or mend it
+    Journal(ferrymq::server::journal_tool::Options),
     /// Load a broker and measure it
     Bench(ferrymq::load::Options),
 }
@@ -23,6 +25,7 @@ enum Command {
 fn main() -> ExitCode {
     match Line::parse().command {
         Command::Serve(options) => ferrymq::server::run(options),
+        Command::Journal(options) => ferrymq::server::journal_tool::run(options),
         Command::Bench(options) => ferrymq::load::run(options),
     }
 }

@@ -323,6 +323,31 @@ fn rejected_message_moves_in_one_record() {
     assert_eq!(dequeued(left).queue, QueueKey(2));
 }
 
+#[test]
+fn rerouting_large_messages_is_spread_over_entries() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    durable_queue(&session, "dead");
+    session.bind("amq.fanout", "dead", "", &[]);
+    durable_queue_with_alternate(&session, "q", "amq.fanout");
+    let body = "x".repeat(1 << 20);
+    for _ in 0..30 {
+        persist(&session, "q", &body);
+    }
+    broker.hold_work();
+    let first = record_of(&broker, || {
+        session.delete("q");
+    });
+    let moved = first.iter().filter(|f| matches!(f, Fact::Enqueued(_)));
+    assert_eq!(
+        moved.count(),
+        16,
+        "16 MiB, and the message that it ends with"
+    );
+    broker.work();
+    assert_eq!(session.count("dead"), 30);
+}
+
 // What a restart makes of facts.
 
 #[test]

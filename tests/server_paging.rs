@@ -1,6 +1,5 @@
 //! Queues deeper than memory, through a broker's process.
 
-#[allow(dead_code)]
 mod server_support;
 
 use ferrymq::client::{Client, Flow, Message, Options, Session};

@@ -84,6 +84,7 @@ fn parts(position: u64) -> (u64, usize) {
 
 impl<T> Blocks<T> {
     /// Where the block of a number is; else where it would be.
+    #[inline]
     fn index_of(&self, number: u64) -> Result<usize, usize> {
         let (Some((first, _)), Some((last, _))) = (self.blocks.front(), self.blocks.back()) else {
             return Err(0);

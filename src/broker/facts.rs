@@ -41,6 +41,10 @@ pub use self::gathered::Gathered;
 pub const VERSION: u8 = 1;
 
 /// What one batch decided, or what a compaction carries forward. All of it survives or nothing.
+///
+/// How large one gets follows from the bounds of a batch: a commit, with
+/// [`limits::TRANSACTION_BYTES_MAX`], is the largest, at less than 512 MiB; rerouting is bounded by
+/// [`limits::REROUTED_BYTES_PER_STEP`]. Beside messages there are 24 octets for each place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FactRecord {
     /// The batch's index, or any later one: handles of new messages go on behind it.

@@ -329,13 +329,16 @@ impl Queue {
         true
     }
 
-    /// Takes a message away for good.
-    pub fn dequeue(&mut self, position: u64, facts: &mut Gathered) -> Option<Entry> {
-        let entry = self.take_out(position)?;
-        if self.is_durable && entry.stored.message.is_persistent {
+    /// Takes a message away for good. False when it is gone.
+    pub fn dequeue(&mut self, position: u64, facts: &mut Gathered) -> bool {
+        let entry = self.take_out(position);
+        if let Some(entry) = &entry
+            && self.is_durable
+            && entry.stored.message.is_persistent
+        {
             facts.dequeued(self.reference, position);
         }
-        Some(entry)
+        entry.is_some()
     }
 
     /// Takes a message away that is yet to go to the alternate exchange. When that exchange is
@@ -346,17 +349,19 @@ impl Queue {
         has_durable_alternate: bool,
         facts: &mut Gathered,
     ) -> Option<Entry> {
-        if !has_durable_alternate {
-            return self.dequeue(position, facts);
-        }
         let entry = self.take_out(position)?;
-        if self.is_durable && entry.stored.message.is_persistent {
-            facts.rejected(self.reference, position);
-            self.rejecting += 1;
+        match self.is_durable && entry.stored.message.is_persistent {
+            true if has_durable_alternate => {
+                facts.rejected(self.reference, position);
+                self.rejecting += 1;
+            }
+            true => facts.dequeued(self.reference, position),
+            false => {}
         }
         Some(entry)
     }
 
+    #[inline]
     fn take_out(&mut self, position: u64) -> Option<Entry> {
         let entry = self.entries.remove(position)?;
         self.persistent -= u64::from(entry.stored.message.is_persistent);

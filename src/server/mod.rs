@@ -19,6 +19,7 @@ pub mod accept;
 pub mod clock;
 pub mod doorbell;
 pub mod driver;
+pub mod journal_tool;
 pub mod keeper;
 pub mod limits;
 pub mod listen;

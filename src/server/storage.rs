@@ -31,11 +31,14 @@ pub fn data_dir(options: &Options) -> Option<PathBuf> {
     if options.no_data_dir {
         return None;
     }
-    Some(options.data_dir.clone().unwrap_or_else(|| {
-        let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
-        home.map_or(std::env::temp_dir(), PathBuf::from)
-            .join(DEFAULT_NAME)
-    }))
+    Some(options.data_dir.clone().unwrap_or_else(default_directory))
+}
+
+/// Where things are kept when nothing is said.
+pub fn default_directory() -> PathBuf {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    home.map_or(std::env::temp_dir(), PathBuf::from)
+        .join(DEFAULT_NAME)
 }
 
 /// A broker that stands alone, with what its data directory kept.

@@ -31,8 +31,8 @@ struct Buffered {
 /// written only when the next segment is there.
 pub(super) struct Run {
     pub segment: Arc<SegmentUse>,
-    /// For a seal: octets of the next segment.
-    pub next_size: Option<u64>,
+    /// For a seal: the next segment, and octets of its file.
+    pub next: Option<(Arc<SegmentUse>, u64)>,
     /// The index of the first record.
     first: usize,
 }
@@ -42,15 +42,20 @@ impl Buffer {
         self.records.is_empty()
     }
 
-    /// Adds the seal of a segment, the next one being so large.
-    pub fn push_seal(&mut self, segment: &Arc<SegmentUse>, position: u64, next_size: u64) {
+    /// Adds the seal of a segment; the next one, and octets of its file.
+    pub fn push_seal(
+        &mut self,
+        segment: &Arc<SegmentUse>,
+        position: u64,
+        next: (Arc<SegmentUse>, u64),
+    ) {
         let header = RecordHeader {
             length: 0,
             kind: SEAL,
             position,
             synced: 0,
         };
-        self.begin_run(segment, Some(next_size));
+        self.begin_run(segment, Some(next));
         self.push_record(&header, &[]);
     }
 
@@ -63,10 +68,10 @@ impl Buffer {
         self.push_record(header, parts);
     }
 
-    fn begin_run(&mut self, segment: &Arc<SegmentUse>, next_size: Option<u64>) {
+    fn begin_run(&mut self, segment: &Arc<SegmentUse>, next: Option<(Arc<SegmentUse>, u64)>) {
         self.runs.push(Run {
             segment: Arc::clone(segment),
-            next_size,
+            next,
             first: self.records.len(),
         });
     }

@@ -58,11 +58,10 @@ pub(super) struct Shared {
 /// What an append changes.
 pub(super) struct Front {
     pub buffer: Buffer,
-    /// All segments; the last is the one that the next record goes into, or whose successor it
-    /// begins.
+    /// The segment that the next record goes into, or whose successor it begins.
+    pub tail: Segment,
+    /// All before it.
     pub segments: BTreeMap<u64, Segment>,
-    /// The number of the last.
-    pub newest: u64,
     pub state: State,
     /// Whether the writer waits to be woken.
     pub is_asleep: bool,
@@ -72,12 +71,6 @@ pub(super) struct Front {
 }
 
 impl Front {
-    /// The segment that is appended to.
-    pub fn tail(&mut self) -> &mut Segment {
-        let tail = self.segments.get_mut(&self.newest);
-        tail.expect("the segment that is written to is never removed")
-    }
-
     /// Whether what is appended goes anywhere.
     fn takes_records(&self) -> bool {
         !self.is_stopping && !matches!(self.state, State::Failed(_))
@@ -106,6 +99,29 @@ impl Shared {
         if let Some(waker) = waker {
             waker();
         }
+    }
+
+    /// Seals the segment, as far as the buffer goes, and begins the next, in which such a record
+    /// fits.
+    pub fn roll(&self, front: &mut Front, payload: usize) {
+        let tail = &mut front.tail;
+        let (segment, size, offset) = (Arc::clone(&tail.of), tail.size, tail.end);
+        tail.end += EMPTY_RECORD_BYTES;
+        let next = Segment {
+            of: SegmentUse::new(segment.number() + 1, segment.base() + size),
+            size: format::segment_bytes(self.options.segment_bytes, payload),
+            end: SEGMENT_HEADER_BYTES as u64,
+            is_sealed: false,
+        };
+        if front.takes_records() {
+            let position = segment.base() + offset;
+            let next = (Arc::clone(&next.of), next.size);
+            front.buffer.push_seal(&segment, position, next);
+            let bytes = EMPTY_RECORD_BYTES as usize;
+            self.buffered.fetch_add(bytes, Ordering::Relaxed);
+        }
+        let full = std::mem::replace(&mut front.tail, next);
+        front.segments.insert(segment.number(), full);
     }
 
     /// Wakes the writer.
@@ -151,8 +167,8 @@ impl Journal {
             reserve,
             recovery,
         } = opened;
-        let last = segments.last().expect("there is one to write to").clone();
-        let newest = last.of.number();
+        let mut segments = segments;
+        let last = segments.pop().expect("there is one to write to");
         let by_number = |segment: Segment| (segment.of.number(), segment);
         let shared = Arc::new(Shared {
             disk,
@@ -163,7 +179,7 @@ impl Journal {
             front: Mutex::new(Front {
                 buffer: Buffer::default(),
                 segments: segments.into_iter().map(by_number).collect(),
-                newest,
+                tail: last.clone(),
                 state: State::Ok,
                 is_asleep: false,
                 is_stopping: false,
@@ -189,7 +205,9 @@ impl Journal {
     /// Appends a record of a kind of at most [`limits::KIND_MAX`], its payload in parts. It is on the
     /// disk when [`Journal::synced`] has come to the [`Place::end`] of what is returned.
     ///
-    /// It may be called with a lock held: it copies and does not wait.
+    /// It may be called with a lock held: it copies and does not wait. The writer begins with the
+    /// first record that it finds, so what belongs together is best one record: it is there whole or
+    /// not at all, and takes one sync.
     pub fn append(&self, kind: u8, parts: &[Part<'_>]) -> Result<Place, RecordTooLarge> {
         assert!(kind <= limits::KIND_MAX, "kind {kind} is the journal's own");
         let length: usize = parts.iter().map(|part| part.octets().len()).sum();
@@ -199,10 +217,10 @@ impl Journal {
         let bytes = format::record_bytes(length);
         let mut front = self.shared.front.lock();
         let front = &mut *front;
-        if front.tail().end + bytes + EMPTY_RECORD_BYTES > front.tail().size {
-            self.roll(front, length);
+        if front.tail.end + bytes + EMPTY_RECORD_BYTES > front.tail.size {
+            self.shared.roll(front, length);
         }
-        let tail = front.tail();
+        let tail = &mut front.tail;
         let (segment, offset) = (Arc::clone(&tail.of), tail.end);
         tail.end += bytes;
         let header = RecordHeader {
@@ -223,30 +241,6 @@ impl Journal {
             offset: offset as u32,
             length: length as u32,
         })
-    }
-
-    /// Seals the segment, as far as the buffer goes, and begins the next, in which such a record
-    /// fits.
-    fn roll(&self, front: &mut Front, payload: usize) {
-        let tail = front.tail();
-        let (segment, size, offset) = (Arc::clone(&tail.of), tail.size, tail.end);
-        tail.end += EMPTY_RECORD_BYTES;
-        let next_size = format::segment_bytes(self.shared.options.segment_bytes, payload);
-        if front.takes_records() {
-            let position = segment.base() + offset;
-            front.buffer.push_seal(&segment, position, next_size);
-            self.shared
-                .buffered
-                .fetch_add(EMPTY_RECORD_BYTES as usize, Ordering::Relaxed);
-        }
-        front.newest += 1;
-        let next = Segment {
-            of: SegmentUse::new(front.newest, segment.base() + size),
-            size: next_size,
-            end: SEGMENT_HEADER_BYTES as u64,
-            is_sealed: false,
-        };
-        front.segments.insert(front.newest, next);
     }
 
     /// The watermark: all records that end at it or before are on the disk.
@@ -308,13 +302,20 @@ impl Journal {
             live_bytes: segment.of.live_bytes(),
             is_sealed: segment.is_sealed,
         };
-        front.segments.values().map(info).collect()
+        let all = front.segments.values().chain([&front.tail]);
+        all.map(info).collect()
     }
 
     /// Counts `delta` octets of a segment as needed, or no more. Without effect when it is removed.
     pub fn count_live(&self, segment: u64, delta: i64) {
-        if let Some(segment) = self.shared.front.lock().segments.get(&segment) {
-            segment.of.count_live(delta);
+        let front = self.shared.front.lock();
+        let is_tail = front.tail.of.number() == segment;
+        let found = match is_tail {
+            true => Some(&front.tail),
+            false => front.segments.get(&segment),
+        };
+        if let Some(found) = found {
+            found.of.count_live(delta);
         }
     }
 

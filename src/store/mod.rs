@@ -24,25 +24,6 @@
 //! The disk is behind a trait. [`SimulatedDisk`] forgets what was not synced, from a seed, and
 //! [`Writer`] runs without a thread for it.
 
-//!
-//! ```text
-//!   Journal::open(disk: Arc<dyn Disk>, &Options, store_id_if_new, visit: &mut Visit)
-//!                                               -> Result<(Journal, Recovery), OpenError>
-//!   Journal::open_without_thread(same)          -> Result<(Journal, Writer, Recovery), OpenError>
-//!   journal.append(kind, &[Part])               -> Result<Place, RecordTooLarge>
-//!   journal.synced()                            -> u64        compare with place.end()
-//!   journal.set_waker(Arc<dyn Fn() + Send + Sync>)
-//!   journal.state()                             -> State
-//!   journal.read(&place, range of the payload)  -> io::Result<Vec<u8>>
-//!   journal.read_record(&place)                 -> io::Result<Vec<u8>>, checked
-//!   journal.buffered_bytes(), has_room()
-//!   journal.segments()                          -> Vec<SegmentInfo>
-//!   journal.read_segment(number, visit)         -> io::Result<()>
-//!   journal.remove_segments(&[number])          -> Result<(), RemoveError>
-//!   journal.close()                             -> State
-//!   check(&dyn Disk, progress) -> Report, repair(&dyn Disk, progress) -> Repaired
-//! ```
-
 mod buffer;
 mod check;
 pub mod disk;

@@ -66,6 +66,9 @@ impl fmt::Display for LockError {
 impl std::error::Error for LockError {}
 
 impl RealDisk {
+    /// The folder of the journal in a store's directory.
+    pub const FOLDER: &str = JOURNAL;
+
     /// Locks a store's directory, and makes it if need be.
     pub fn open(directory: &Path) -> Result<RealDisk, LockError> {
         let refused = |error| LockError::Disk {
@@ -73,6 +76,9 @@ impl RealDisk {
             error,
         };
         let folder = directory.join(JOURNAL);
+        let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let new = folder.ancestors().take_while(is_new).map(Path::to_owned);
+        let new: Vec<PathBuf> = new.collect();
         fs::create_dir_all(&folder).map_err(refused)?;
         let mut lock = OpenOptions::new()
             .read(true)
@@ -94,23 +100,31 @@ impl RealDisk {
         lock.set_len(0).map_err(refused)?;
         // Who is told of the process is helped; a full disk must not keep the broker from starting.
         let _ = writeln!(lock, "{}", std::process::id());
-        // The names of the new folders, up to one that was there.
-        for folder in [&folder, directory] {
-            let Some(parent) = folder.parent() else {
-                continue;
-            };
-            let parent = if parent.as_os_str().is_empty() {
-                Path::new(".")
-            } else {
-                parent
-            };
-            let synced = File::open(parent).and_then(|parent| parent.sync_all());
-            synced.map_err(refused)?;
+        for folder in new
+            .iter()
+            .map(PathBuf::as_path)
+            .chain([&*folder, directory])
+        {
+            sync_name(folder).map_err(refused)?;
         }
         Ok(RealDisk {
             folder,
             _lock: lock,
         })
+    }
+}
+
+/// Brings the name of a folder to the disk.
+fn sync_name(folder: &Path) -> io::Result<()> {
+    let parent = match folder.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return Ok(()),
+    };
+    match File::open(parent) {
+        // A folder that we may not read is none that we made anything in.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        opened => opened?.sync_all(),
     }
 }
 

@@ -156,15 +156,12 @@ impl Writer {
         let batch = shared.in_flight.read();
         let mut unsynced = None;
         while let Some(run) = batch.runs().get(self.next_run) {
-            if let Some(size) = run.next_size
-                && let Err(halt) = self.prepare(size, seeks_room)
+            if let Some((_, size)) = &run.next
+                && let Err(halt) = self.prepare(*size, seeks_room)
             {
                 // What goes before the seal need not wait for the next segment.
                 self.sync_and_publish(unsynced, false)?;
                 return Err(halt);
-            }
-            if run.segment.number() != self.active.of.number() {
-                self.advance(&run.segment);
             }
             let (start, end) = batch.positions(self.next_run);
             let offset = start - self.active.of.base();
@@ -175,8 +172,10 @@ impl Writer {
             shared.buffered.fetch_sub(bytes, Ordering::Relaxed);
             self.next_run += 1;
             unsynced = Some(end);
-            if run.next_size.is_some() {
+            if let Some((next, _)) = &run.next {
                 self.sync_and_publish(unsynced.take(), true)?;
+                self.attested = end;
+                self.advance(next);
             }
         }
         self.sync_and_publish(unsynced, false)?;
@@ -244,17 +243,17 @@ impl Writer {
         }
         let offset = {
             let mut front = shared.front.lock();
-            let tail = front.tail();
-            let end = tail.end + EMPTY_RECORD_BYTES;
-            let is_active = tail.of.number() == self.active.of.number();
-            if !is_active || end + EMPTY_RECORD_BYTES > tail.size {
-                return Ok(false);
-            }
             if !front.buffer.is_empty() {
                 return Ok(false);
             }
-            let tail = front.tail();
-            std::mem::replace(&mut tail.end, end)
+            let offset = front.tail.end;
+            if offset + 2 * EMPTY_RECORD_BYTES > front.tail.size {
+                // There is no room for it. A seal says as much.
+                shared.roll(&mut front, 0);
+                return Ok(true);
+            }
+            front.tail.end += EMPTY_RECORD_BYTES;
+            offset
         };
         let position = self.active.of.base() + offset;
         let mark = shared.checks.empty_record(MARK, position, synced);

@@ -259,3 +259,46 @@ fn record_at_another_place_is_not_one() {
         Err("records were handed over that are none".to_owned())
     );
 }
+
+/// The file that a store is refused for whose octet 11, the version, is another, with a check that
+/// holds: over `end` octets beside its own four, which begin at 60.
+fn newer(file: &str, end: usize) -> String {
+    let (disk, _) = some_segments();
+    let mut octets = disk.contents(file).expect("it is there");
+    octets[11] += 1;
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&octets[..60]);
+    hasher.update(&octets[64..end]);
+    octets[60..64].copy_from_slice(&hasher.finalize().to_be_bytes());
+    disk.put(file, &octets);
+    match Store::open(&disk) {
+        Err(OpenError::Version { file, version: 2 }) => file,
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("it was opened"),
+    }
+}
+
+#[test]
+fn newer_version_is_told_as_such() {
+    assert_eq!(newer(&name(4), 64), name(4));
+    assert_eq!(newer(STORE, 4096), STORE);
+}
+
+#[test]
+fn record_of_an_unknown_kind_of_our_own_is_refused() {
+    let (disk, _) = some_segments();
+    let mut octets = disk.contents(&name(2)).expect("it is there");
+    let end = 64 + 32 + (u32::from_be_bytes([0, 0, octets[66], octets[67]]) as usize);
+    octets[64 + 4] = 0xf7;
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&STORE_ID.to_be_bytes());
+    hasher.update(&octets[64..64 + 28]);
+    hasher.update(&octets[64 + 32..end.next_multiple_of(8)]);
+    octets[64 + 28..64 + 32].copy_from_slice(&hasher.finalize().to_be_bytes());
+    disk.put(&name(2), &octets);
+    let Err(error) = Store::open(&disk) else {
+        panic!("it was opened");
+    };
+    let text = "the record in 0000000000000002.journal at offset 64: kind 0xf7 is not known";
+    assert_eq!(error.to_string(), text);
+}

@@ -119,6 +119,26 @@ fn damaged_mark_is_cut_without_a_loss() {
 }
 
 #[test]
+fn segment_without_room_for_a_mark_is_sealed() {
+    let disk = SimulatedDisk::new(9);
+    let mut store = Store::new(&disk);
+    let place = store.append(&[5; 4096 - 64 - 3 * 32]);
+    store.settle();
+    assert!(!store.journal.segments()[0].is_sealed);
+    drop(store);
+    // The mark took the last room. It is damaged, and so another is due.
+    disk.flip(FIRST, (4096 - 64) * 8).expect("it is there");
+    let mut store = Store::open(&disk).expect("nothing of the caller's is damaged");
+    store.append(b"");
+    store.settle();
+    assert!(store.journal.segments()[0].is_sealed);
+    drop(store);
+    disk.flip(FIRST, u64::from(place.offset() + 32) * 8)
+        .expect("it is there");
+    damages(Store::open(&disk));
+}
+
+#[test]
 fn without_syncs_no_record_vouches_for_others() {
     let disk = SimulatedDisk::new(3);
     let options = Options {

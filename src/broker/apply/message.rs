@@ -389,7 +389,7 @@ impl Core {
         let mut queues = BTreeSet::new();
         self.for_each_unsettled(id, transfers, |core, count| {
             if let Some(settled) = core.settle(id, count)
-                && core.dequeue(settled.queue, settled.position).is_some()
+                && core.dequeue(settled.queue, settled.position)
             {
                 queues.insert(settled.queue.id);
             }

@@ -13,7 +13,7 @@ use super::command::Refusal;
 use super::core::Core;
 use super::exchanges::Exchange;
 use super::ids::{ExchangeId, QueueId, QueueRef, SessionId};
-use super::queue::{Entry, Queue};
+use super::queue::Queue;
 use super::session::Session;
 use crate::wire::ErrorCode;
 
@@ -75,11 +75,12 @@ impl Core {
             .filter(|found| found.reference == queue)
     }
 
-    /// Takes a message out of a queue for good, if both are still there.
-    fn dequeue(&mut self, queue: QueueRef, position: u64) -> Option<Entry> {
+    /// Takes a message out of a queue for good. False when either is gone.
+    fn dequeue(&mut self, queue: QueueRef, position: u64) -> bool {
         let found = self.queues.get_mut(queue.id.0);
-        let found = found.filter(|found| found.reference == queue)?;
-        found.dequeue(position, &mut self.scratch.facts)
+        found
+            .filter(|found| found.reference == queue)
+            .is_some_and(|found| found.dequeue(position, &mut self.scratch.facts))
     }
 
     pub(super) fn exchange_mut(&mut self, id: ExchangeId) -> &mut Exchange {

@@ -88,8 +88,11 @@ impl Gathered {
     }
 
     /// A durable message has left its place in a durable queue.
+    #[inline]
     pub fn dequeued(&mut self, queue: QueueRef, position: u64) {
-        self.dequeued_range(queue, position, position, 1);
+        if self.is_wanted {
+            self.dequeued_range(queue, position, position, 1);
+        }
     }
 
     /// `messages` durable messages have left places between two positions, at which there is none
