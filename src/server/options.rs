@@ -40,7 +40,8 @@ pub struct Options {
     #[arg(long, env = "QPID_REALM", default_value = "QPID")]
     pub realm: String,
 
-    /// Directory for what has to outlast the broker; without it .ferrymq in the home directory
+    /// Directory for what has to outlast the broker; without it .ferrymq in the home directory. For
+    /// --group lockstep, in which each member has a folder there, only if it is given
     #[arg(
         long,
         env = "QPID_DATA_DIR",
