@@ -61,3 +61,8 @@ pub const PAGING_INTERVAL: std::time::Duration = std::time::Duration::from_milli
 /// How many of these go by between two looks at the journal's room. A segment is filled in that time
 /// only by a disk of hundred megabytes a second and more; one round takes several.
 pub const PAGINGS_PER_COMPACTION: u32 = 8;
+
+/// Octets of the disk that persistent messages do not get: what connections have on its way when it
+/// gets full, about a mebibyte each of those that publish, and what makes room, go there. Were they
+/// to wait for room themselves, accepts would wait behind them and there would never be any.
+pub const JOURNAL_SPARE_BYTES: u64 = 16 * 1024 * 1024;

@@ -7,7 +7,7 @@ use super::clock::{self, Clock};
 use super::keeper::Keeper;
 use super::log::notice;
 use super::options::Options;
-use super::{members, memory};
+use super::{limits, members, memory};
 use crate::broker;
 use crate::broker::ids::MemberId;
 use crate::broker::message::RestingGauge;
@@ -76,7 +76,12 @@ pub fn start(
     let member = MemberId(found.store_id);
     let epoch = 1;
     let solo = Solo::with_log(member, epoch, (log, core), core_options, clock.millis());
-    solo.page_with(pages(&directory, &opening, gauge, random)?);
+    let pages = store::Options {
+        sync: store::SyncMode::None,
+        spare_bytes: 0,
+        ..journal
+    };
+    solo.page_with(pages_in(&directory, &pages, &opening, gauge)?);
     let keeper = Keeper::start(&solo, clock)?;
     Ok((solo, Some(keeper)))
 }
@@ -95,16 +100,17 @@ pub(super) fn journal_options(options: &Options) -> store::Options {
             true => store::SyncMode::Data,
             false => store::SyncMode::None,
         },
+        spare_bytes: limits::JOURNAL_SPARE_BYTES,
         ..store::Options::default()
     }
 }
 
 /// The pages, empty: what was in them went with the process that wrote it.
-fn pages(
+fn pages_in(
     directory: &Path,
+    options: &store::Options,
     opening: &Opening,
     gauge: RestingGauge,
-    random: u64,
 ) -> Result<Paging, String> {
     let directory = directory.join(PAGES);
     let failed =
@@ -115,11 +121,12 @@ fn pages(
         Err(error) => return Err(failed(&error)),
     }
     let disk = RealDisk::open(&directory).map_err(|error| failed(&error))?;
-    let options = store::Options {
-        sync: store::SyncMode::None,
-        ..store::Options::default()
-    };
-    let opened = Journal::open(Arc::new(disk), &options, random, &mut |_, _| Ok(()));
+    let opened = Journal::open(
+        Arc::new(disk),
+        options,
+        opening.store_id,
+        &mut |_, _| Ok(()),
+    );
     let (journal, _) = opened.map_err(|error| failed(&error))?;
     Ok(Paging::new(journal, gauge, opening.memory_bytes_max))
 }

@@ -14,6 +14,10 @@ pub struct Options {
     /// Octets that may wait to be written before [`Journal::has_room`](super::Journal::has_room)
     /// says no. Appending goes on all the same: it is for the caller to pause its peers.
     pub buffer_bytes_max: usize,
+    /// Octets of the disk that are left to records already on their way, and to what makes room: with
+    /// fewer free the journal says that it is [`State::Full`](super::State::Full), while it still goes
+    /// on.
+    pub spare_bytes: u64,
     /// What is done wrongly on purpose, to test the tests.
     #[doc(hidden)]
     pub plant: Plant,
@@ -25,6 +29,7 @@ impl Default for Options {
             segment_bytes: limits::SEGMENT_BYTES,
             sync: SyncMode::Data,
             buffer_bytes_max: limits::BUFFER_BYTES,
+            spare_bytes: 0,
             plant: Plant::None,
         }
     }

@@ -8,8 +8,9 @@ pub enum State {
     /// All is well.
     #[default]
     Ok,
-    /// There is no room for a segment after the one that is written to, says the disk. Records still
-    /// go into that one. It clears by itself when there is room again.
+    /// There is no room for a segment after the one that is written to, says the disk, or less than
+    /// [`Options::spare_bytes`](super::Options::spare_bytes) are free. Records still go into that one
+    /// and, as long as any can be made, into others. It clears by itself when there is room again.
     Full(String),
     /// A write or a sync failed: nothing more is ever synced. What is appended goes nowhere.
     Failed(String),

@@ -13,7 +13,7 @@ use super::examination::Segment;
 use super::format::{self, EMPTY_RECORD_BYTES, MARK, SEGMENT_HEADER_BYTES, SegmentHeader};
 use super::journal::Shared;
 use super::limits;
-use super::options::{Plant, SyncMode};
+use super::options::{Options, Plant, SyncMode};
 use super::recovery;
 use super::segment::SegmentUse;
 use super::state::State;
@@ -29,6 +29,8 @@ pub struct Writer {
     next_run: usize,
     /// Up to where a record or mark says that all is on the disk.
     attested: u64,
+    /// Whether no segment could be made the last time.
+    is_blocked: bool,
 }
 
 /// The segment that is written to.
@@ -82,6 +84,7 @@ impl Writer {
             reserve: reserve.map(|(file, size)| Reserve { file, size }),
             next_run: 0,
             attested: if has_records { 0 } else { synced },
+            is_blocked: false,
         }
     }
 
@@ -124,10 +127,39 @@ impl Writer {
             }
             return Ok(Turn::Worked);
         }
+        if self.is_full() && seeks_room {
+            self.look_for_room();
+        }
         match has_written {
             true => Ok(Turn::Worked),
+            false if self.is_full() => Ok(Turn::Full),
             false => Ok(Turn::Idle),
         }
+    }
+
+    fn is_full(&self) -> bool {
+        matches!(self.shared.front.lock().state, State::Full(_))
+    }
+
+    /// Says how it stands, a segment having been made. What is full stays so until a segment more
+    /// would leave enough.
+    fn look_for_room(&self) {
+        let Options {
+            spare_bytes,
+            segment_bytes,
+            ..
+        } = self.shared.options;
+        let more = match self.is_full() {
+            true => segment_bytes,
+            false => 0,
+        };
+        // A disk that does not say is asked for room when a segment is made.
+        let is_short = spare_bytes > 0
+            && (self.shared.disk.free_bytes()).is_ok_and(|free| free < spare_bytes + more);
+        self.shared.set_state(match is_short {
+            true => State::Full(format!("fewer than {spare_bytes} octets are free")),
+            false => State::Ok,
+        });
     }
 
     /// Takes what has gathered. False when nothing has.
@@ -272,8 +304,7 @@ impl Writer {
         {
             return Ok(());
         }
-        let is_full = matches!(self.shared.front.lock().state, State::Full(_));
-        if is_full && !seeks_room {
+        if self.is_blocked && !seeks_room {
             return Err(Halt::Full);
         }
         let header = SegmentHeader {
@@ -285,10 +316,12 @@ impl Writer {
         match self.make(&header) {
             Ok(file) => {
                 self.reserve = Some(Reserve { file, size });
-                self.shared.set_state(State::Ok);
+                self.is_blocked = false;
+                self.look_for_room();
                 Ok(())
             }
             Err((error, is_sync)) if !is_sync && is_for_want_of_room(&error) => {
+                self.is_blocked = true;
                 self.shared.set_state(State::Full(error.to_string()));
                 Err(Halt::Full)
             }

@@ -24,7 +24,7 @@ const TRIES_MAX: usize = 500;
 const TRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Files of the journal, in turn: many small ones, few large ones.
-const FILE_SIZES: [&str; 3] = ["1m", "256k", "8m"];
+const FILE_SIZES: [&str; 3] = ["1m", "256k", "2m"];
 
 /// What is known of what was sent.
 #[derive(Debug, Default)]
@@ -115,12 +115,12 @@ impl<'a> Filling<'a> {
     /// One round: full, served all the same, room again.
     pub async fn round(&mut self, round: u32) -> Result<(), String> {
         self.rounds += 1;
-        self.disk.take(24)?;
+        self.disk.take(16)?;
         let mut broker = self.start(round);
         let session = session(&broker).await;
         declare(&session, durable_queue(FILLED)).await;
         declare(&session, durable_queue(KEPT)).await;
-        self.keep(&session).await;
+        self.keep(&broker).await?;
         self.fill(&broker).await?;
         self.others_are_served(&broker).await?;
         if round.is_multiple_of(2) {
@@ -136,13 +136,20 @@ impl<'a> Filling<'a> {
             _ => self.consume(&broker, 10).await?,
         }
         self.publish_again(&broker).await?;
-        if round % 3 != 0 {
+        if !round.is_multiple_of(3) {
             self.disk.give_back()?;
         }
         if !broker.is_running() {
             return Err(format!("it ended: {:#?}", broker.log()));
         }
-        stop(&mut broker, if round % 2 == 0 { "KILL" } else { "TERM" });
+        stop(
+            &mut broker,
+            if round.is_multiple_of(2) {
+                "KILL"
+            } else {
+                "TERM"
+            },
+        );
         let mut broker = self.start(round + 2);
         self.compare(&broker).await?;
         self.consume(&broker, usize::MAX).await?;
@@ -150,9 +157,11 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    async fn keep(&mut self, session: &Session) {
-        publish_all(session, KEPT, &bodies(self.kept, 1)).await;
+    async fn keep(&mut self, broker: &Broker) -> Result<(), String> {
+        let body = bodies(self.kept, 1).remove(0);
+        self.publish_in_the_end(broker, KEPT, body).await?;
         self.kept += 1;
+        Ok(())
     }
 
     /// Publishes in all ways at once until each has been refused.
@@ -171,6 +180,7 @@ impl<'a> Filling<'a> {
             }
             sessions.push((way, session));
         }
+        let before = self.book.there.len();
         let book = std::cell::RefCell::new(std::mem::take(&mut self.book));
         let publishing = sessions
             .iter()
@@ -183,7 +193,7 @@ impl<'a> Filling<'a> {
                 _ => return Err(format!("{way:?} ended by: {ended}")),
             }
         }
-        self.messages += self.book.there.len();
+        self.messages += self.book.there.len() - before;
         Ok(())
     }
 
@@ -253,20 +263,31 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    /// Tries to publish until it works.
+    /// There is room again.
     async fn publish_again(&mut self, broker: &Broker) -> Result<(), String> {
+        let number = self.book.next;
+        self.book.next += 1;
+        let tries = self
+            .publish_in_the_end(broker, FILLED, body(number))
+            .await?;
+        self.tries = self.tries.max(tries);
+        self.book.there.insert(number);
+        Ok(())
+    }
+
+    /// Tries to publish until it works; gives how often it was tried.
+    async fn publish_in_the_end(
+        &mut self,
+        broker: &Broker,
+        queue: &str,
+        body: Vec<u8>,
+    ) -> Result<usize, String> {
         for tries in 1..=TRIES_MAX {
             let session = session(broker).await;
-            let number = self.book.next;
-            self.book.next += 1;
-            let message = persistent(FILLED, body(number));
+            let message = persistent(queue, body.clone());
             let sent = session.publish("", &message).await.expect("it is attached");
             match in_time("a publisher has an answer", sent).await? {
-                Ok(_) => {
-                    self.book.there.insert(number);
-                    self.tries = self.tries.max(tries);
-                    return Ok(());
-                }
+                Ok(_) => return Ok(tries),
                 Err(error) if error.code() == Some(506) => {}
                 Err(error) => return Err(error.to_string()),
             }

@@ -345,7 +345,7 @@ impl Consumer {
     /// Whether a message is to stay where it is for some lives.
     fn is_slow(&self, delivery: &Delivery) -> bool {
         let uid = uid_of(delivery);
-        uid.number % SLOW_PART == 0 && uid.life + SLOW_LIVES > self.shared.life
+        uid.number.is_multiple_of(SLOW_PART) && uid.life + SLOW_LIVES > self.shared.life
     }
 
     fn lines<'a>(

@@ -271,6 +271,41 @@ fn full_disk_leaves_a_segment_for_what_makes_room() {
 }
 
 #[test]
+fn journal_says_that_it_is_full_while_the_spare_is_free_and_goes_on_into_it() {
+    let disk = SimulatedDisk::new(10);
+    disk.set_capacity(8192 + 10 * 4096);
+    let spare_bytes = 5 * 4096;
+    let options = Options {
+        spare_bytes,
+        ..options(Plant::None)
+    };
+    let mut store = Store::open_with(&disk, &options).1.expect("a new one");
+    let free = || disk.free_bytes().expect("it knows");
+    while store.journal.state() == State::Ok {
+        store.append(&[7; 300]);
+        store.settle();
+    }
+    assert!((spare_bytes - 4096..spare_bytes).contains(&free()));
+    // All that comes now is written all the same, as long as there is any room.
+    while free() >= 4096 {
+        let place = store.append(&[7; 300]);
+        assert_eq!(store.settle(), Turn::Full);
+        assert_eq!(store.journal.synced(), place.end());
+    }
+    // It stays full until the spare is free, and a segment more.
+    let mut removed = 0;
+    while matches!(store.journal.state(), State::Full(_)) {
+        assert!(free() < spare_bytes + 4096, "{} are free", free());
+        removed += 1;
+        let done = store.journal.remove_segments(&[removed]);
+        done.expect("the store file has its room");
+        store.settle();
+    }
+    assert!(free() >= spare_bytes + 4096);
+    assert_eq!(store.settle(), Turn::Idle);
+}
+
+#[test]
 fn full_disk_and_a_power_cut_lose_nothing_synced() {
     for seed in 0..40 {
         let (disk, mut store) = confined(2 + seed % 3);
