@@ -284,6 +284,7 @@ impl Core {
         self.scratch.steps = limits::WORK_PER_ENTRY_MAX;
         self.scratch.last = None;
         self.scratch.facts.begin(out.wants_facts);
+        out.rests_on_facts = false;
         let answer = self.take_origin(batch.origin, out);
         if answer != Applied::Done {
             batch.commands.clear();

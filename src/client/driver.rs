@@ -415,6 +415,8 @@ impl Drop for Driver {
             by: ClosedBy::Us,
         };
         self.end(&error);
+        // The first reason is the one to be told.
+        let error = self.closed.borrow().clone().unwrap_or(error);
         let detached = Error::Detached(DetachCode::NOT_ATTACHED);
         self.requests.close();
         while let Ok(request) = self.requests.try_recv() {

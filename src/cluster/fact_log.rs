@@ -100,6 +100,8 @@ pub struct FactLog {
     /// Octets to be written until it is looked at again.
     look_in: u64,
     contents: BTreeMap<u64, Contents>,
+    /// Where the last record ends; 0 before the first.
+    end: u64,
     failure: Option<String>,
 }
 
@@ -143,6 +145,7 @@ impl FactLog {
             is_over: false,
             look_in: 0,
             contents: reading.contents,
+            end: 0,
             failure: None,
         };
         Ok((log, core, found))
@@ -183,6 +186,16 @@ impl FactLog {
     /// the position given; that is never when it cannot be written. Bodies leave the memory when
     /// the queues take too much of it.
     pub fn write(&mut self, now: Millis, core: &mut Core, facts: Vec<Fact>) -> u64 {
+        self.end = self.write_record(now, core, facts);
+        self.end
+    }
+
+    /// Where all that was written ends: when the journal is synced to it, all is on the disk.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    fn write_record(&mut self, now: Millis, core: &mut Core, facts: Vec<Fact>) -> u64 {
         let mut record = FactRecord {
             index: core.index(),
             time: core.time(),

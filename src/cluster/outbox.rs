@@ -138,8 +138,10 @@ impl Outboxes {
     }
 
     /// Empties `out` into the outboxes of `member`'s connections, to be held until the journal is
-    /// synced to `position`; 0 is at once. Effects for other members, or for connections that are
-    /// closed, are dropped: they are told elsewhere, or nobody is left to be told.
+    /// synced to `position`; 0 is at once. Those of a connection are held for its batches before,
+    /// too: what completes a command may come in a later batch than the command. Effects for other
+    /// members, or for connections that are closed, are dropped: they are told elsewhere, or nobody
+    /// is left to be told.
     pub fn distribute(
         &mut self,
         member: MemberId,
@@ -147,7 +149,6 @@ impl Outboxes {
         position: u64,
         woken: &mut Woken,
     ) {
-        let is_synced = position <= self.synced;
         let mut effects = out.effects.drain(..).peekable();
         while let Some((key, effect)) = effects.next() {
             // Effects of one batch are mostly for one connection: it is looked up once for a run.
@@ -157,7 +158,8 @@ impl Outboxes {
             };
             let Some(outbox) = outbox else { continue };
             let is_same = |(next, _): &(ConnectionKey, Effect)| *next == key;
-            if !is_synced || !outbox.held.is_empty() {
+            let position = position.max(outbox.unsynced.back().copied().unwrap_or(0));
+            if position > self.synced || !outbox.held.is_empty() {
                 self.holding.insert(key.number);
                 outbox.held.push_back((position, effect));
                 while let Some((_, effect)) = effects.next_if(is_same) {
@@ -324,6 +326,21 @@ mod tests {
         assert_eq!(bench.seen(), [4]);
         bench.effect(5, 200);
         assert_eq!(bench.seen(), [5], "it is synced already");
+    }
+
+    #[test]
+    fn what_a_later_batch_says_waits_for_the_batches_before_it() {
+        let mut bench = Bench::new();
+        bench.boxes.applied_unsynced(bench.connection, 100);
+        bench.boxes.applied_unsynced(bench.connection, 200);
+        bench.effect(1, 0);
+        assert_eq!(bench.seen(), []);
+        bench.synced(100);
+        assert_eq!(bench.seen(), []);
+        bench.synced(200);
+        assert_eq!(bench.seen(), [1]);
+        bench.effect(2, 0);
+        assert_eq!(bench.seen(), [2]);
     }
 
     #[test]

@@ -254,12 +254,13 @@ impl State {
         }
     }
 
-    /// Appends what the batch decided to the journal. The position that it has to be synced to; 0
-    /// when there is nothing to wait for.
+    /// Appends what the batch decided to the journal. The position that it has to be synced to before
+    /// anything of the batch is seen; 0 when there is nothing to wait for.
     fn log(&mut self, now: Millis) -> u64 {
         let facts = &mut self.out.facts;
         match &mut self.log {
             Some(log) if !facts.is_empty() => log.write(now, &mut self.core, std::mem::take(facts)),
+            Some(log) if self.out.rests_on_facts => log.end(),
             _ => 0,
         }
     }

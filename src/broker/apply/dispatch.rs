@@ -253,6 +253,7 @@ impl Core {
         if let Some(connection) = self.connections.get_mut(session.connection_id) {
             connection.spend(bytes);
         }
+        out.rests_on_facts |= queue.is_durable && message.is_persistent;
         let delivery = Delivery {
             channel,
             id,

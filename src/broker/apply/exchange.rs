@@ -20,7 +20,11 @@ impl Core {
     /// `exchange.declare`. Names that begin with `amq.` or `qpid.` are refused, even for one that
     /// exists, unless passive; durable, auto-delete and arguments of one that exists are not
     /// compared.
-    pub(super) fn exchange_declare(&mut self, declare: ExchangeDeclare) -> Result<(), Refusal> {
+    pub(super) fn exchange_declare(
+        &mut self,
+        declare: ExchangeDeclare,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
         let name = &declare.exchange;
         let alternate = match declare.alternate_exchange.as_deref() {
             None | Some("") => None,
@@ -34,6 +38,7 @@ impl Core {
             return Err(refuse(ErrorCode::NOT_ALLOWED, text));
         }
         if let Some(found) = self.exchange_names.get(name).copied() {
+            out.rests_on_facts |= self.exchange_mut(found).is_durable;
             return self.redeclare(found, &declare, alternate);
         }
         if declare.passive {
@@ -184,6 +189,7 @@ impl Core {
         &mut self,
         id: SessionId,
         bind: ExchangeBind,
+        out: &mut Out,
     ) -> Result<(), Refusal> {
         let (queue_id, exchange_id) = self.bindable(id, &bind.queue, &bind.exchange)?;
         let arguments = bind.arguments.unwrap_or_default();
@@ -213,6 +219,7 @@ impl Core {
             self.say_bound(exchange_id, queue_id, &key, &arguments);
         }
         if !is_new {
+            out.rests_on_facts |= self.durable_ends(exchange_id, queue_id).is_some();
             return Ok(());
         }
         let reference = {
@@ -253,8 +260,10 @@ impl Core {
         &mut self,
         id: SessionId,
         unbind: &ExchangeUnbind,
+        out: &mut Out,
     ) -> Result<(), Refusal> {
         let (queue, exchange) = self.bindable(id, &unbind.queue, &unbind.exchange)?;
+        out.rests_on_facts |= self.durable_ends(exchange, queue).is_some();
         let binding = ScopedBinding {
             exchange,
             queue: self.queue(queue).reference,

@@ -25,6 +25,7 @@ impl Core {
         &mut self,
         id: SessionId,
         declare: QueueDeclare,
+        out: &mut Out,
     ) -> Result<(), Refusal> {
         let alternate = match declare.alternate_exchange.as_deref() {
             None | Some("") => None,
@@ -32,7 +33,10 @@ impl Core {
         };
         let found = self.queue_names.get(&declare.queue).copied();
         let queue = match found {
-            Some(queue) => queue,
+            Some(queue) => {
+                out.rests_on_facts |= self.queue(queue).is_durable;
+                queue
+            }
             None if declare.passive => return self.queue_named(&declare.queue).map(|_| ()),
             None => self.make_queue(&declare, alternate)?,
         };

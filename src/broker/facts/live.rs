@@ -86,7 +86,11 @@ impl Core {
     }
 
     /// Exchange and queue of a binding, if both are durable and anybody wants to know.
-    fn durable_ends(&self, exchange: ExchangeId, queue: QueueId) -> Option<(&Exchange, &Queue)> {
+    pub(in crate::broker) fn durable_ends(
+        &self,
+        exchange: ExchangeId,
+        queue: QueueId,
+    ) -> Option<(&Exchange, &Queue)> {
         let (exchange, queue) = (self.exchanges.get(exchange.0)?, self.queues.get(queue.0)?);
         let are_durable = exchange.is_durable && queue.is_durable;
         (are_durable && self.scratch.facts.is_wanted()).then_some((exchange, queue))

@@ -1,0 +1,176 @@
+//! A broker that is killed again and again, amid load, keeps what it confirmed.
+//!
+//! `FERRYMQ_KILLS` says how often (15), `FERRYMQ_SEED` where the random numbers begin.
+
+mod durable_load;
+mod durable_support;
+mod server_support;
+
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use durable_load::judge::Judge;
+use durable_load::random::Random;
+use durable_load::runs::{self, Load};
+use durable_support::{Directory, start, stop};
+use server_support::Broker;
+
+/// Confirmations that a client has seen before the broker is killed.
+const CONFIRMED_MIN: u64 = 2_000;
+
+fn number(name: &str, usual: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{name}={text} is no number")),
+        Err(_) => usual,
+    }
+}
+
+fn main() -> ExitCode {
+    if let Some(ended) = runs::client_if_asked() {
+        return ended;
+    }
+    if runs::is_left_out("durable_kills") {
+        return ExitCode::SUCCESS;
+    }
+    let (kills, seed) = (number("FERRYMQ_KILLS", 15), number("FERRYMQ_SEED", 1));
+    let started = Instant::now();
+    println!("durable_kills: {kills} kills, FERRYMQ_SEED={seed}");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let directory = Directory::new();
+    let mut run = Run {
+        directory: &directory,
+        random: Random::new(seed),
+        judge: Judge::default(),
+        early: 0,
+        recovered: 0,
+    };
+    let ended = runtime.block_on(run.all(kills));
+    let totals = run.judge.totals;
+    println!("durable_kills: {totals:?}");
+    println!(
+        "durable_kills: {} kills more while it started; {} messages recovered; {:.0} s",
+        run.early,
+        run.recovered,
+        started.elapsed().as_secs_f32()
+    );
+    match ended {
+        Ok(()) => {
+            println!(
+                "durable_kills: ok: {} confirmed, none lost",
+                totals.confirmed
+            );
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            let kept = directory.text().to_owned();
+            std::mem::forget(directory);
+            println!("durable_kills: FAILED with FERRYMQ_SEED={seed}; see {kept}\n{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct Run<'a> {
+    directory: &'a Directory,
+    random: Random,
+    judge: Judge,
+    /// Kills of brokers that were not yet running.
+    early: u64,
+    /// Messages that were there when the broker started, all starts together.
+    recovered: usize,
+}
+
+impl Run<'_> {
+    async fn all(&mut self, kills: u64) -> Result<(), String> {
+        let mut broker = self.start();
+        runs::define(&broker).await;
+        let mut backlog = 0;
+        for life in 1..=kills as u32 {
+            let mut load = self.load(&broker, life, backlog);
+            load.wait_for_confirmed(CONFIRMED_MIN)?;
+            let delay = Duration::from_micros(self.random.below(300_000));
+            tokio::time::sleep(delay).await;
+            if !broker.is_running() {
+                return Err(format!("it ended by itself: {:#?}", broker.log()));
+            }
+            stop(&mut broker, "KILL");
+            let confirmed = load.finish(&mut self.judge)?;
+            if confirmed < CONFIRMED_MIN {
+                return Err(format!("only {confirmed} were confirmed in life {life}"));
+            }
+            if self.random.below(4) == 0 {
+                self.kill_early();
+            }
+            broker = self.start();
+            backlog = self.look(&broker).await?;
+            let ledger = runs::ledger_of(self.directory, life);
+            std::fs::remove_file(ledger).map_err(|error| error.to_string())?;
+            self.recovered += backlog;
+        }
+        self.end(broker).await
+    }
+
+    fn load(&mut self, broker: &Broker, life: u32, backlog: usize) -> Load {
+        let seed = self.random.u64();
+        Load::start(self.directory, broker.address(), life, backlog, seed)
+    }
+
+    /// A broker with other options than the last: all of them may change.
+    fn start(&mut self) -> Broker {
+        let options = self.options();
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        start(self.directory, &options)
+    }
+
+    fn options(&mut self) -> Vec<String> {
+        let random = &mut self.random;
+        let size = random.pick(&["64k", "256k", "1m"]);
+        let memory = random.pick(&["100k", "1m", "1g"]);
+        let words = ["--journal-file-size", size, "--memory-limit", memory];
+        words.map(str::to_owned).to_vec()
+    }
+
+    /// Kills a broker that reads its journal, or is about to.
+    fn kill_early(&mut self) {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_ferrymq"))
+            .args(["serve", "--port", "0", "--data-dir", self.directory.text()])
+            .args(self.options())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the broker was built");
+        std::thread::sleep(Duration::from_micros(self.random.below(150_000)));
+        process.kill().expect("it is a child");
+        process.wait().expect("it is a child");
+        self.early += 1;
+    }
+
+    /// Compares what is there with what must be; gives how many messages there are.
+    async fn look(&mut self, broker: &Broker) -> Result<usize, String> {
+        let found = runs::look(broker).await?;
+        self.judge.check(&found);
+        runs::look_at_definitions(broker, &mut self.judge).await;
+        self.judge.verdict()?;
+        Ok(found.values().map(Vec::len).sum())
+    }
+
+    /// Takes everything out; after another start nothing is left.
+    async fn end(&mut self, mut broker: Broker) -> Result<(), String> {
+        let found = runs::drain(&broker).await?;
+        self.judge.check(&found);
+        self.judge.verdict()?;
+        stop(&mut broker, "KILL");
+        broker = self.start();
+        let left = runs::look(&broker).await?;
+        match left.values().all(Vec::is_empty) {
+            true => Ok(()),
+            false => Err(format!("accepted messages are there again: {left:?}")),
+        }
+    }
+}

@@ -1,0 +1,516 @@
+//! The load: publishers and consumers of every kind, each on a connection of its own, until the
+//! broker is gone.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use ferrymq::client::{Client, Delivery, Error, Flow, Options, Session, Subscription, unique_name};
+use ferrymq::protocol::ClosedBy;
+use ferrymq::wire::url::Url;
+use ferrymq::wire::{
+    Command, DeliveryMode, ExchangeBind, ExchangeUnbind, Map, MessageSubscribe, QueueDeclare,
+    QueueDelete, SequenceSet,
+};
+use tokio::task::JoinSet;
+
+use super::ledger::{Ledger, Line, Uid};
+use super::random::Random;
+use super::{DEFINED, FAN, FANNED, QUEUES, queues_of};
+
+/// Messages that may be sent to the queues and not delivered before publishers pause: the judge
+/// reads all that is left after each end.
+const AHEAD_MAX: u64 = 3_000;
+
+/// How many confirmations lie between two lines of progress.
+const PROGRESS_STEP: u64 = 250;
+
+/// For how many lives of the broker one message in [`SLOW_PART`] of a queue stays unaccepted.
+const SLOW_LIVES: u32 = 3;
+const SLOW_PART: u32 = 40;
+
+/// What all tasks share.
+struct Shared {
+    ledger: Ledger,
+    life: u32,
+    address: SocketAddr,
+    /// Completions seen: of transfers and of what commits bring.
+    confirmed: AtomicU64,
+    /// Messages in queues and not delivered, more or less.
+    ahead: AtomicU64,
+    transactions: AtomicU32,
+    /// Whether the broker is gone.
+    is_over: AtomicBool,
+}
+
+impl Shared {
+    fn confirmed(&self, count: u64) {
+        let before = self.confirmed.fetch_add(count, Ordering::Relaxed);
+        let after = before + count;
+        if before / PROGRESS_STEP != after / PROGRESS_STEP {
+            println!("confirmed {after}");
+        }
+    }
+
+    fn transaction(&self) -> u32 {
+        self.transactions.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    async fn session(&self) -> Result<Session, Error> {
+        let url = Url::parse(&self.address.to_string()).expect("an address is a URL");
+        let client = Client::connect(&url, &Options::default()).await?;
+        client.session(&unique_name("load")).await
+    }
+}
+
+/// Loads the broker until it is gone. Progress goes to standard output; the last line is `end`.
+/// `backlog` messages are in the queues already.
+pub fn run(address: SocketAddr, ledger: &Path, life: u32, backlog: u64, seed: u64) -> ExitCode {
+    let shared = Arc::new(Shared {
+        ledger: Ledger::append_to(ledger).expect("the ledger can be written"),
+        life,
+        address,
+        confirmed: AtomicU64::new(0),
+        ahead: AtomicU64::new(backlog),
+        transactions: AtomicU32::new(0),
+        is_over: AtomicBool::new(false),
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let failed = runtime.block_on(load(&shared, seed));
+    shared.ledger.flush();
+    println!("confirmed {}", shared.confirmed.load(Ordering::Relaxed));
+    for error in &failed {
+        eprintln!("client: {error}");
+    }
+    println!("end");
+    match failed.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+/// Errors of tasks that ended otherwise than by the end of the broker.
+async fn load(shared: &Arc<Shared>, seed: u64) -> Vec<String> {
+    let mut tasks = JoinSet::new();
+    let mut failed = Vec::new();
+    if let Err(error) = start(shared, seed, &mut tasks).await
+        && !is_end_of_broker(&error)
+    {
+        failed.push(format!("while it started: {error}"));
+    }
+    while let Some(ended) = tasks.join_next().await {
+        // With one connection all have ended, or are about to.
+        shared.is_over.store(true, Ordering::Relaxed);
+        match ended {
+            Ok((_, Err(error))) if is_end_of_broker(&error) => {}
+            Ok((name, Err(error))) => failed.push(format!("{name}: {error}")),
+            Ok((name, Ok(()))) => failed.push(format!("{name}: ended by itself")),
+            Err(error) => failed.push(format!("a task panicked: {error}")),
+        }
+    }
+    failed
+}
+
+/// Connects one after the other: brokers keep few waiting.
+async fn start(
+    shared: &Arc<Shared>,
+    seed: u64,
+    tasks: &mut JoinSet<(&'static str, Result<(), Error>)>,
+) -> Result<(), Error> {
+    let random = |n: u64| Random::new(seed ^ (n << 32));
+    macro_rules! task {
+        ($name:literal, $run:expr) => {{
+            let run = $run;
+            tasks.spawn(async move { ($name, run.await) });
+        }};
+    }
+    let consumer = |queue| Consumer::new(shared, queue, false);
+    task!("accepts one by one", consumer("q0").await?.singly());
+    task!("accepts ranges q1", consumer("q1").await?.ranges());
+    task!("accepts ranges q3", consumer("q3").await?.ranges());
+    task!("accepts ranges f0", consumer(FANNED[0]).await?.ranges());
+    task!("accepts ahead f1", consumer(FANNED[1]).await?.ahead());
+    let producer = |number, queue| Producer::new(shared, number, queue);
+    task!("single q0", producer(1, "q0").await?.one_by_one());
+    task!("single q3", producer(2, "q3").await?.one_by_one());
+    task!("batches q1", producer(3, "q1").await?.in_batches(100));
+    task!("batches fan", producer(4, FAN).await?.in_batches(30));
+    let transactions = producer(5, "q2").await?;
+    task!("transactions", transactions.in_transactions(random(5)));
+    let consumer = Consumer::new(shared, QUEUES[2], true).await?;
+    let producer = producer(6, QUEUES[3]).await?;
+    task!("moves", run_moves(consumer, producer, random(6)));
+    let session = shared.session().await?;
+    task!("definitions", define(shared.clone(), session, random(7)));
+    Ok(())
+}
+
+/// A broker that is killed says nothing.
+fn is_end_of_broker(error: &Error) -> bool {
+    match error {
+        Error::Io { .. } => true,
+        Error::Closed { by, .. } => *by == ClosedBy::Lost,
+        _ => false,
+    }
+}
+
+/// Sends messages to one target.
+struct Producer {
+    shared: Arc<Shared>,
+    producer: u32,
+    target: &'static str,
+    number: u32,
+    session: Session,
+}
+
+impl Producer {
+    async fn new(
+        shared: &Arc<Shared>,
+        producer: u32,
+        target: &'static str,
+    ) -> Result<Producer, Error> {
+        Ok(Producer {
+            session: shared.session().await?,
+            shared: shared.clone(),
+            producer,
+            target,
+            number: 0,
+        })
+    }
+
+    async fn pause_when_ahead(&self) {
+        let is_over = || self.shared.is_over.load(Ordering::Relaxed);
+        while self.shared.ahead.load(Ordering::Relaxed) > AHEAD_MAX && !is_over() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// Sends one; the completion says when it is done.
+    async fn send(
+        &mut self,
+        target: &'static str,
+        tx: u32,
+    ) -> Result<(Uid, ferrymq::client::Completion), Error> {
+        self.number += 1;
+        let uid = Uid {
+            life: self.shared.life,
+            producer: self.producer,
+            number: self.number,
+        };
+        let sent = Line::Sent {
+            uid,
+            target: target.to_owned(),
+            tx,
+        };
+        self.shared.ledger.write([sent]);
+        if tx == 0 {
+            self.count(target);
+        }
+        let mut message = ferrymq::client::Message::new(uid.body()).routing_key(target);
+        message.delivery.delivery_mode = Some(DeliveryMode::PERSISTENT);
+        let exchange = if target == FAN { FAN } else { "" };
+        let completion = self.session.publish(exchange, &message).await?;
+        Ok((uid, completion))
+    }
+
+    fn count(&self, target: &str) {
+        let copies = queues_of(target).len() as u64;
+        self.shared.ahead.fetch_add(copies, Ordering::Relaxed);
+    }
+
+    async fn one_by_one(mut self) -> Result<(), Error> {
+        loop {
+            self.pause_when_ahead().await;
+            let (uid, completion) = self.send(self.target, 0).await?;
+            completion.await?;
+            self.shared.ledger.write([Line::Completed { uid }]);
+            self.shared.confirmed(1);
+        }
+    }
+
+    /// Batches that one `execution.sync` confirms.
+    async fn in_batches(mut self, count: usize) -> Result<(), Error> {
+        loop {
+            self.pause_when_ahead().await;
+            let mut sent = Vec::with_capacity(count);
+            for _ in 0..count {
+                sent.push(self.send(self.target, 0).await?);
+            }
+            // When it fails, single ones may have been completed all the same.
+            let synced = self.session.sync().await;
+            for (uid, completion) in sent {
+                if completion.await.is_ok() {
+                    self.shared.ledger.write([Line::Completed { uid }]);
+                    self.shared.confirmed(1);
+                }
+            }
+            synced?;
+        }
+    }
+
+    /// Transactions of twenty, over two queues, some rolled back.
+    async fn in_transactions(mut self, mut random: Random) -> Result<(), Error> {
+        self.session.tx_select().await?;
+        loop {
+            self.pause_when_ahead().await;
+            let tx = self.shared.transaction();
+            for n in 0..20 {
+                let queue = if n % 3 == 0 { "q3" } else { self.target };
+                self.send(queue, tx).await?;
+            }
+            if random.below(6) == 0 {
+                self.shared.ledger.write([Line::RolledBack { tx }]);
+                self.session.tx_rollback().await?;
+                continue;
+            }
+            self.shared.ledger.write([Line::CommitSent { tx }]);
+            (0..20).for_each(|_| self.count("q2"));
+            self.session.tx_commit().await?;
+            self.shared.ledger.write([Line::Committed { tx }]);
+            self.shared.confirmed(20);
+        }
+    }
+}
+
+/// Takes messages of a queue.
+struct Consumer {
+    shared: Arc<Shared>,
+    queue: &'static str,
+    session: Session,
+    subscription: Subscription,
+}
+
+impl Consumer {
+    async fn new(
+        shared: &Arc<Shared>,
+        queue: &'static str,
+        is_transactional: bool,
+    ) -> Result<Consumer, Error> {
+        let session = shared.session().await?;
+        if is_transactional {
+            session.tx_select().await?;
+        }
+        let subscribe = MessageSubscribe {
+            queue: queue.into(),
+            ..MessageSubscribe::default()
+        };
+        let subscription = session.subscribe(subscribe, Flow::Window(200)).await?;
+        Ok(Consumer {
+            shared: shared.clone(),
+            queue,
+            session,
+            subscription,
+        })
+    }
+
+    async fn next(&mut self) -> Result<Delivery, Error> {
+        let delivery = self.subscription.next().await?;
+        self.note(&delivery)?;
+        Ok(delivery)
+    }
+
+    /// One, and what is here besides, to a number.
+    async fn some(&mut self, most: usize) -> Result<Vec<Delivery>, Error> {
+        let mut all = vec![self.next().await?];
+        while all.len() < most
+            && let Some(delivery) = self.subscription.try_next()
+        {
+            self.note(&delivery)?;
+            all.push(delivery);
+        }
+        Ok(all)
+    }
+
+    fn note(&self, delivery: &Delivery) -> Result<(), Error> {
+        let redelivered = delivery.delivery_properties()?.redelivered;
+        let delivered = Line::Delivered {
+            uid: uid_of(delivery),
+            queue: self.queue.to_owned(),
+            redelivered,
+        };
+        self.shared.ledger.write([delivered]);
+        let less = |ahead: u64| Some(ahead.saturating_sub(1));
+        let ahead = &self.shared.ahead;
+        let _ = ahead.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        Ok(())
+    }
+
+    /// Whether a message is to stay where it is for some lives.
+    fn is_slow(&self, delivery: &Delivery) -> bool {
+        let uid = uid_of(delivery);
+        uid.number % SLOW_PART == 0 && uid.life + SLOW_LIVES > self.shared.life
+    }
+
+    fn lines<'a>(
+        &'a self,
+        deliveries: &'a [Delivery],
+        line: impl Fn(Uid, String) -> Line + 'a,
+    ) -> impl Iterator<Item = Line> + 'a {
+        let line = move |delivery| line(uid_of(delivery), self.queue.to_owned());
+        deliveries.iter().map(line)
+    }
+
+    async fn accept(
+        &self,
+        deliveries: &[Delivery],
+        tx: u32,
+    ) -> Result<ferrymq::client::Completion, Error> {
+        let sent = |uid, queue| Line::AcceptSent { uid, queue, tx };
+        self.shared.ledger.write(self.lines(deliveries, sent));
+        let mut transfers = SequenceSet::new();
+        for delivery in deliveries {
+            transfers.insert(delivery.id);
+        }
+        self.session.accept(transfers).await
+    }
+
+    fn accepted(&self, deliveries: &[Delivery]) {
+        let accepted = |uid, queue| Line::Accepted { uid, queue };
+        self.shared.ledger.write(self.lines(deliveries, accepted));
+    }
+}
+
+/// What a delivery is; every octet of it has to be right.
+fn uid_of(delivery: &Delivery) -> Uid {
+    let body = delivery.body_bytes();
+    Uid::of_body(&body).unwrap_or_else(|| {
+        let start = &body[..body.len().min(40)];
+        panic!("nobody sent a body of {} octets with {start:?}", body.len())
+    })
+}
+
+impl Consumer {
+    async fn singly(mut self) -> Result<(), Error> {
+        loop {
+            let one = [self.next().await?];
+            if self.is_slow(&one[0]) {
+                continue;
+            }
+            self.accept(&one, 0).await?.await?;
+            self.accepted(&one);
+        }
+    }
+
+    async fn ranges(mut self) -> Result<(), Error> {
+        loop {
+            let mut some = self.some(50).await?;
+            some.retain(|delivery| !self.is_slow(delivery));
+            self.accept(&some, 0).await?.await?;
+            self.accepted(&some);
+        }
+    }
+
+    /// Sends up to ten accepts before it looks for completions.
+    async fn ahead(mut self) -> Result<(), Error> {
+        loop {
+            let mut waiting = Vec::new();
+            for one in self.some(10).await? {
+                if !self.is_slow(&one) {
+                    let accepting = self.accept(std::slice::from_ref(&one), 0).await?;
+                    waiting.push((one, accepting));
+                }
+            }
+            let mut ended = Ok(());
+            for (one, accepting) in waiting {
+                match accepting.await {
+                    Ok(_) => self.accepted(&[one]),
+                    Err(error) => ended = Err(error),
+                }
+            }
+            ended?;
+        }
+    }
+}
+
+/// Moves messages from one queue to another, in transactions.
+async fn run_moves(
+    mut consumer: Consumer,
+    mut producer: Producer,
+    mut random: Random,
+) -> Result<(), Error> {
+    // Both in one session.
+    producer.session = consumer.session.clone();
+    let shared = producer.shared.clone();
+    loop {
+        let some = consumer.some(10).await?;
+        loop {
+            let tx = shared.transaction();
+            consumer.accept(&some, tx).await?;
+            for _ in 0..3 {
+                producer.send(producer.target, tx).await?;
+            }
+            if random.below(5) == 0 {
+                // What was accepted stays with the session and is accepted again.
+                shared.ledger.write([Line::RolledBack { tx }]);
+                consumer.session.tx_rollback().await?;
+                continue;
+            }
+            shared.ledger.write([Line::CommitSent { tx }]);
+            (0..3).for_each(|_| producer.count(producer.target));
+            consumer.session.tx_commit().await?;
+            shared.ledger.write([Line::Committed { tx }]);
+            shared.confirmed(3);
+            break;
+        }
+    }
+}
+
+/// Declares, binds and deletes queues.
+async fn define(shared: Arc<Shared>, session: Session, mut random: Random) -> Result<(), Error> {
+    for number in 0.. {
+        let queue = format!("d{}.{number}", shared.life);
+        shared.ledger.write([Line::DeclareSent {
+            queue: queue.clone(),
+        }]);
+        let declare = QueueDeclare {
+            queue: queue.as_str().into(),
+            durable: true,
+            ..QueueDeclare::default()
+        };
+        session.call(Command::QueueDeclare(declare)).await?;
+        let bind = ExchangeBind {
+            queue: queue.as_str().into(),
+            exchange: DEFINED.into(),
+            binding_key: queue.as_str().into(),
+            arguments: Some(Map::new()),
+        };
+        session.call(Command::ExchangeBind(bind)).await?;
+        shared.ledger.write([Line::Declared {
+            queue: queue.clone(),
+        }]);
+        // Few stay: each start of the broker asks for every one of them.
+        if random.below(10) > 0 {
+            delete(&shared, &session, &queue).await?;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+async fn delete(shared: &Shared, session: &Session, queue: &str) -> Result<(), Error> {
+    shared.ledger.write([Line::DeleteSent {
+        queue: queue.to_owned(),
+    }]);
+    let unbind = ExchangeUnbind {
+        queue: queue.into(),
+        exchange: DEFINED.into(),
+        binding_key: queue.into(),
+    };
+    session.call(Command::ExchangeUnbind(unbind)).await?;
+    let delete = QueueDelete {
+        queue: queue.into(),
+        ..QueueDelete::default()
+    };
+    session.call(Command::QueueDelete(delete)).await?;
+    shared.ledger.write([Line::Deleted {
+        queue: queue.to_owned(),
+    }]);
+    Ok(())
+}
