@@ -75,6 +75,8 @@ pub enum Plant {
     AcknowledgedByOne,
     /// A journal that was lost counts as one in which nothing was.
     LostCounts,
+    /// A journal that was lost counts before it has caught up.
+    CountsEarly,
     /// A member starts anew in the epoch that it had.
     EpochKept,
     /// Time stands still while the group is down.

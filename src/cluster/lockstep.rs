@@ -485,8 +485,8 @@ impl<M: Machine> Seat<M> {
     }
 
     /// Does as if the member's process had ended and started anew from its snapshot, or from its log if
-    /// it has one: what it has
-    /// proposed may be lost, its connections are gone, the sequencer says that it was down.
+    /// it has one: what it has proposed may be lost, its connections are gone, the sequencer says that
+    /// it was down.
     pub fn restart(&self, now: Millis) {
         self.call(now, |state, woken| {
             if state.sequencer == self.place {

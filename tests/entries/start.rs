@@ -200,32 +200,41 @@ fn entries_that_no_majority_had_are_taken_back() {
     assert_eq!(messages(&seats), 20);
 }
 
-/// Starts cut short by a power cut at any call of one disk, and then one that is left alone. What
-/// came of that, for each call.
+/// A disk, and how many calls it does before its power goes.
+type Cut = (usize, u64);
+
+/// Starts cut short by power cuts, and then one that is left alone. What came of that, for each.
 fn cut_short(
     plant: Plant,
-    hurt: usize,
+    cuts: &[Vec<Cut>],
     prepare: impl Fn(&Disks),
-) -> Vec<Result<(u64, Disks), StartError>> {
+) -> Vec<Result<u64, StartError>> {
     let mut all = Vec::new();
-    for changes in 0..30 {
-        let disks = Disks::new(100 + changes);
+    for (n, cuts) in cuts.iter().enumerate() {
+        let mut seed = 100 * n as u64;
+        let disks = Disks::new(seed);
         prepare(&disks);
-        disks.0[hurt].power_off_after(changes);
-        let started = disks.start(plant, quiet(), Millis(10));
-        let is_whole = started.is_ok_and(|(seats, _)| seats[0].failure().is_none());
-        let mut seed = changes;
+        for (place, calls) in cuts {
+            disks.0[*place].power_off_after(*calls);
+        }
+        drop(disks.start(plant, quiet(), Millis(10)));
         let images = disks.crash(|| {
             seed += 1;
             seed
         });
         let again = images.start(plant, quiet(), Millis(20));
-        all.push(again.map(|(seats, _)| (messages(&seats), images)));
-        if is_whole && changes > 3 {
-            break;
-        }
+        all.push(again.map(|(seats, _)| messages(&seats)));
     }
     all
+}
+
+fn assert_all_are_there(cuts: &[Vec<Cut>], started: Vec<Result<u64, StartError>>) {
+    for (cuts, started) in cuts.iter().zip(started) {
+        match started {
+            Ok(messages) => assert_eq!(messages, 20, "after {cuts:?}"),
+            Err(error) => panic!("after {cuts:?}: {error}"),
+        }
+    }
 }
 
 #[test]
@@ -234,13 +243,9 @@ fn a_start_that_was_cut_short_while_entries_were_taken_back_is_begun_again() {
         used(disks, 20);
         lengthen(&disks.0[0], 5);
     };
-    for (changes, started) in cut_short(Plant::None, 0, prepare).iter().enumerate() {
-        match started {
-            Ok((messages, _)) => assert_eq!(*messages, 20, "after {changes}"),
-            Err(error) => panic!("after {changes}: {error}"),
-        }
-    }
-    let mut planted = cut_short(Plant::TruncationNotSynced, 0, prepare).into_iter();
+    let cuts: Vec<Vec<Cut>> = (0..20).map(|calls| vec![(0, calls)]).collect();
+    assert_all_are_there(&cuts, cut_short(Plant::None, &cuts, prepare));
+    let mut planted = cut_short(Plant::TruncationNotSynced, &cuts, prepare).into_iter();
     let found = planted
         .find_map(Result::err)
         .expect("a planted fault is found");
@@ -327,12 +332,15 @@ fn a_lost_journal_counts_when_it_has_caught_up_and_not_before() {
             disks.0[2].lose(&name).expect("it is there");
         }
     };
-    for (changes, started) in cut_short(Plant::None, 2, prepare).into_iter().enumerate() {
-        match started {
-            Ok((messages, _)) => assert_eq!(messages, 20, "after {changes}"),
-            Err(error) => panic!("after {changes}: {error}"),
-        }
+    let mut cuts: Vec<Vec<Cut>> = Vec::new();
+    for calls in 0..25 {
+        cuts.extend((0..9).map(|others| vec![(1, others), (2, calls)]));
     }
+    assert_all_are_there(&cuts, cut_short(Plant::None, &cuts, prepare));
+    let planted = cut_short(Plant::CountsEarly, &cuts, prepare);
+    let is_lost =
+        |started: &Result<u64, StartError>| started.as_ref().is_ok_and(|messages| *messages < 20);
+    assert!(planted.iter().any(is_lost), "a planted fault is found");
 }
 
 #[test]

@@ -329,6 +329,9 @@ fn reunite<M: Machine>(logs: &mut [MemberLog], plant: Plant) -> Result<Vec<M>, S
         lacks.push(lack);
     }
     compare(&machines)?;
+    if plant == Plant::CountsEarly {
+        vote(logs, 0)?;
+    }
     for (place, log) in logs.iter_mut().enumerate() {
         let length = log.log.last_index();
         if length > last {
