@@ -21,6 +21,7 @@ use super::{Millis, limits};
 use crate::broker::Fact;
 use crate::broker::facts::{Dequeued, FactRecord, Positions};
 use crate::broker::ids::QueueKey;
+use crate::broker::plant::{Plant, is_planted};
 use crate::store::{self, Journal, SegmentInfo};
 
 /// How much of a segment may be needed so that it is still worth copying, as one part of so many.
@@ -205,8 +206,12 @@ impl<N: Fn() -> Millis> Round<'_, N> {
     /// Appends what is said of messages that have left, and the definitions.
     fn finish(&mut self) -> Result<(), String> {
         let older = std::mem::take(&mut self.older);
-        let left = std::mem::take(&mut self.left);
-        let has_definitions = self.has_definitions;
+        let mut left = std::mem::take(&mut self.left);
+        if is_planted(Plant::CompactionDropsDequeues) {
+            left.clear();
+        }
+        let has_definitions =
+            self.has_definitions && !is_planted(Plant::CompactionDropsDefinitions);
         self.append(|state| {
             let left = left.into_iter();
             let mut facts: Vec<Fact> = left
@@ -224,6 +229,9 @@ impl<N: Fn() -> Millis> Round<'_, N> {
 
     /// Waits until all that was appended is on the disk.
     fn wait(&self) -> Result<(), String> {
+        if is_planted(Plant::CompactionBeforeSync) {
+            return Ok(());
+        }
         while self.journal.synced() < self.end {
             if let Some(why) = self.solo.with_state(|state| state.log.as_ref()?.failure()) {
                 return Err(why);

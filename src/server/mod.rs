@@ -26,6 +26,7 @@ pub mod listen;
 pub mod log;
 pub mod memory;
 pub mod options;
+pub mod plant;
 pub mod registry;
 pub mod sequencer;
 pub mod serve;

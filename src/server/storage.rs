@@ -7,10 +7,11 @@ use super::clock::{self, Clock};
 use super::keeper::Keeper;
 use super::log::notice;
 use super::options::Options;
-use super::{limits, memory};
+use super::{limits, memory, plant};
 use crate::broker;
 use crate::broker::ids::MemberId;
 use crate::broker::message::RestingGauge;
+use crate::broker::plant::{Plant, is_planted};
 use crate::cluster::fact_log::{FactLog, Opening};
 use crate::cluster::paging::Paging;
 use crate::cluster::solo::Solo;
@@ -51,6 +52,7 @@ pub fn start(
         let solo = Solo::new(MemberId(random), core_options, clock.millis());
         return Ok((Arc::new(solo), None));
     };
+    let plant = plant::from_environment()?;
     let disk = RealDisk::open(&directory)
         .map_err(|error| format!("the data directory cannot be used: {error}"))?;
     let now = clock.millis();
@@ -66,7 +68,11 @@ pub fn start(
             true => store::SyncMode::Data,
             false => store::SyncMode::None,
         },
-        spare_bytes: limits::JOURNAL_SPARE_BYTES,
+        spare_bytes: match is_planted(Plant::SpareIgnored) {
+            true => 0,
+            false => limits::JOURNAL_SPARE_BYTES,
+        },
+        plant,
         ..store::Options::default()
     };
     let opened = FactLog::open(Arc::new(disk), &journal, core_options.clone(), &opening);
@@ -79,6 +85,7 @@ pub fn start(
     let pages = store::Options {
         sync: store::SyncMode::None,
         spare_bytes: 0,
+        plant: store::Plant::None,
         ..journal
     };
     solo.page_with(pages_in(&directory, &pages, &opening, gauge)?);

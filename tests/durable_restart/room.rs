@@ -179,3 +179,39 @@ async fn what_is_needed_here_and_there_keeps_nobody_from_giving_room_back() {
     assert!(browse(&session, "stays").await == redelivered(&stays));
     assert_eq!(browse(&session, "goes").await, []);
 }
+
+#[tokio::test]
+async fn what_has_left_does_not_come_back_with_the_segment_that_said_so() {
+    let directory = Directory::new();
+    let options = ["--journal-file-size", "64k"];
+    let mut broker = start(&directory, &options);
+    let session = session(&broker).await;
+    for queue in ["q", "stays", "passing"] {
+        declare(&session, durable_queue(queue)).await;
+    }
+    // A segment that stays, for a message that nobody takes, with others that are taken.
+    let stays = body(1, 30_000);
+    publish_all(&session, "stays", std::slice::from_ref(&stays)).await;
+    publish_all(&session, "q", &bodies(0, 20)).await;
+    let passing: Vec<Vec<u8>> = (0..20).map(|n| body(n, 2_000)).collect();
+    let pass = async || {
+        publish_all(&session, "passing", &passing).await;
+        let taken = take_all(&session, "passing").await;
+        accept(&session, ids(&taken)).await;
+    };
+    pass().await;
+    // Every other one is taken: the accepts are in a segment of which else nothing is needed.
+    let taken = take_all(&session, "q").await;
+    accept(&session, ids(taken.iter().skip(1).step_by(2))).await;
+    for _ in 0..10 {
+        pass().await;
+    }
+    until("the room is given back", || directory.segments().len() <= 5);
+    stop(&mut broker, "KILL");
+    let broker = start(&directory, &options);
+    let session = self::session(&broker).await;
+    let left: Vec<Vec<u8>> = bodies(0, 20).into_iter().step_by(2).collect();
+    assert_eq!(browse(&session, "q").await, redelivered(&left));
+    assert!(browse(&session, "stays").await == redelivered(&[stays]));
+    assert_eq!(browse(&session, "passing").await, []);
+}
