@@ -1,6 +1,7 @@
 //! The journal on a simulated disk: what survives what.
 //!
-//! `FERRYMQ_SEED` tries one seed; `FERRYMQ_CRASH_IMAGES` makes so many crash images.
+//! `FERRYMQ_SEED` is the first seed; `FERRYMQ_CRASH_IMAGES` makes so many crash images: with 1 the
+//! run of that seed is repeated alone.
 
 #[path = "wire_support/seeded.rs"]
 #[allow(dead_code)]

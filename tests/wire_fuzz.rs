@@ -31,7 +31,6 @@ const FUZZERS: &[(&str, Fuzzer)] = &[
     ("frame_header", frame_header),
     ("url", url),
     ("fact_record", fact_record),
-    ("fact_record", fact_record),
     ("canary", canary),
 ];
 

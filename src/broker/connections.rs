@@ -74,6 +74,16 @@ pub struct Connections {
 record!(Connections { slots, keys });
 
 impl Connections {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Adds a connection; one that is there stays as it is.
     pub fn insert(&mut self, key: ConnectionKey, record: ConnectionRecord) {
         if !self.keys.contains_key(&key) {

@@ -232,6 +232,13 @@ impl Core {
             .map_or(0, |o| o.seq)
     }
 
+    /// The highest epoch of `member` that the core knows of, open or closed; 0 for none. One that
+    /// starts anew takes a higher one.
+    pub fn last_epoch(&self, member: MemberId) -> u64 {
+        let known = self.origins.get(&member);
+        known.map_or(0, |origin| origin.epoch.max(origin.closed))
+    }
+
     /// Group time goes on from here.
     pub(super) fn go_on_at(&mut self, time: GroupTime) {
         self.time = time;
@@ -241,6 +248,11 @@ impl Core {
     /// How many queues there are.
     pub fn queue_count(&self) -> usize {
         self.queues.len()
+    }
+
+    /// How many connections there are.
+    pub fn connection_count(&self) -> usize {
+        self.connections.len()
     }
 
     /// How many messages queues hold, those that several hold counted for each.

@@ -53,5 +53,24 @@ pub const COMPACTED_SEGMENTS_MAX: usize = 8;
 /// How often a compaction looks whether what it appended is on the disk.
 pub const COMPACTION_LOOKS_MS: u64 = 2;
 
+/// Octets of entries in a replicated member's log after which it takes a snapshot: to read and apply
+/// so many again takes some tenths of a second. When the last snapshot was larger, as many octets as
+/// that had: so at most as much is written for snapshots as for entries.
+pub const SNAPSHOT_AFTER_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Octets of one piece of a snapshot: a segment holds several, and reading one back takes no more
+/// memory than that.
+pub const SNAPSHOT_PIECE_BYTES: usize = 1024 * 1024;
+
+/// Entries that are copied into the journal of a member that is behind, between two looks at whether
+/// it has room for more.
+pub const CAUGHT_UP_ENTRIES: u64 = 256;
+
+/// How often it is looked whether what a start has written is on the disk.
+pub const SYNC_LOOKS_MS: u64 = 1;
+
+/// Lockstep: how often it is looked whether a full disk has room again, where no thread does.
+pub const FULL_LOOKS_MS: u64 = 500;
+
 /// Messages looked at in one piece of paging, with the group's lock held.
 pub const PAGED_MESSAGES_PER_PIECE: u32 = 256;

@@ -6,30 +6,40 @@
 //! lost. Every so many entries the digests of all members are compared, and one machine is replaced
 //! by what its own snapshot gives. Nothing here has a thread or a clock: everything happens in calls
 //! of `propose` and `tick`, so that the same seed and the same calls give the same run.
+//!
+//! Members may keep every entry on disks of their own, and come back from those: see [`start`]. An
+//! entry is acknowledged then when it is on the disks of a majority.
 
 mod compare;
 pub mod dice;
+mod disks;
 pub mod faults;
-pub mod machine;
 mod member;
+mod member_log;
 mod network;
+pub mod start;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
 
 use parking_lot::Mutex;
 
 use self::compare::Comparison;
 use self::dice::Dice;
+use self::disks::{Disks, Superseded};
 use self::faults::{Faults, Tally};
-use self::machine::Machine;
 use self::member::{Entry, Member, Told};
+use self::member_log::MemberLog;
 use self::network::{Flight, Network, Proposal, earlier};
 use super::clock::GroupClock;
+use super::entry_log;
+use super::machine::Machine;
 use super::outbox::Woken;
 use super::{Group, Millis, Outstanding, limits};
 use crate::broker::ids::{ConnectionNumber, GroupTime, MemberId, ShardId};
 use crate::broker::{Batch, Command, Core, Effect, Options, Origin};
+use crate::store;
 
 /// How a lockstep group runs.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +69,8 @@ pub struct Seat<M> {
     state: Arc<Mutex<State<M>>>,
     place: usize,
     member: MemberId,
+    /// Whether a journal has no room.
+    is_full: Arc<AtomicBool>,
 }
 
 /// Makes a group of new cores and gives its seats. The options are set by the first entry.
@@ -73,20 +85,30 @@ pub fn seats(members: usize, options: Options, settings: Settings, now: Millis) 
 
 /// Makes a group of machines, all in the same state, and gives its seats.
 pub fn seats_of<M: Machine>(machines: Vec<M>, settings: Settings, now: Millis) -> Vec<Seat<M>> {
-    tracing::info!(
-        "lockstep: {} members, seed={}",
-        machines.len(),
-        settings.seed
-    );
-    let id = |place| MemberId(place as u64 + 1);
     let base = machines.first().map_or(GroupTime(0), Machine::time);
-    let index = machines.first().map_or(0, Machine::index);
     let numbered = machines.into_iter().enumerate();
-    let members: Vec<_> = numbered
-        .map(|(place, machine)| Member::new(id(place), machine))
-        .collect();
-    let count = members.len();
+    let members = numbered.map(|(place, machine)| Member::new(id(place), machine));
+    group_of(members.collect(), None, (base, now), settings)
+}
+
+/// The id of the member at a place.
+fn id(place: usize) -> MemberId {
+    MemberId(place as u64 + 1)
+}
+
+/// Makes a group of members, all in the same state. `base` is group time at `now`.
+fn group_of<M: Machine>(
+    members: Vec<Member<M>>,
+    disks: Option<Disks>,
+    (base, now): (GroupTime, Millis),
+    settings: Settings,
+) -> Vec<Seat<M>> {
+    let (count, seed) = (members.len(), settings.seed);
+    tracing::info!("lockstep: {count} members, seed={seed}");
+    let index = members.first().map_or(0, |member| member.machine.index());
     let network = Network::new(Dice::new(settings.seed), settings.faults);
+    let is_full = disks.as_ref().map(|disks| disks.is_full.clone());
+    let is_full = is_full.unwrap_or_default();
     let state = Arc::new(Mutex::new(State {
         seed: settings.seed,
         now,
@@ -98,6 +120,7 @@ pub fn seats_of<M: Machine>(machines: Vec<M>, settings: Settings, now: Millis) -
         comparison: Comparison::new(settings.compare_every, index, count),
         members,
         network,
+        disks,
         tally: Tally::default(),
         failure: None,
         is_finished: false,
@@ -106,6 +129,7 @@ pub fn seats_of<M: Machine>(machines: Vec<M>, settings: Settings, now: Millis) -
         state: state.clone(),
         place,
         member: id(place),
+        is_full: is_full.clone(),
     };
     (0..count).map(seat).collect()
 }
@@ -120,6 +144,8 @@ struct State<M> {
     term: u64,
     members: Vec<Member<M>>,
     network: Network,
+    /// What the members keep on their disks.
+    disks: Option<Disks>,
     /// By member: epoch and number of the latest proposal that has arrived for the first time.
     latest: Vec<(u64, u64)>,
     comparison: Comparison,
@@ -259,14 +285,14 @@ impl<M: Machine> State<M> {
 
     /// Applies the next entry that has come to a member. False when none has.
     fn apply_next(&mut self, place: usize, woken: &mut Woken) -> bool {
-        let now = self.now;
+        let (now, wall) = (self.now, self.wall());
         let member = &mut self.members[place];
         let has_come = |(comes, _): &mut (Millis, Entry)| *comes <= now;
         let Some((_, entry)) = member.inbox.pop_front_if(has_come) else {
             return false;
         };
         let waits_since = member.waits_since;
-        match member.apply(now, &entry, woken) {
+        match member.apply((now, wall), &entry, woken) {
             Err(problem) => self.fail(problem, woken),
             Ok(Told::Nothing) => {}
             Ok(Told::Gap(expected)) => {
@@ -276,6 +302,7 @@ impl<M: Machine> State<M> {
                 }
             }
         }
+        self.appended(place);
         if entry.is_compared {
             self.compare(place, entry.index, woken);
         }
@@ -354,6 +381,9 @@ impl<M: Machine> State<M> {
                 if self.failure.is_none() && self.apply_next(place, woken) {
                     is_quiet = false;
                 }
+                if self.write(place) {
+                    is_quiet = false;
+                }
                 self.act(place);
             }
             if is_quiet && !self.is_due() {
@@ -361,6 +391,7 @@ impl<M: Machine> State<M> {
             }
             left -= 1;
         }
+        self.settle(woken);
         match self.failure {
             Some(_) => None,
             None => self.next(),
@@ -390,6 +421,7 @@ impl<M: Machine> State<M> {
         for member in &self.members {
             next = earlier(next, member.inbox.front().map(|(comes, _)| *comes));
             next = earlier(next, member.resends_at());
+            next = earlier(next, member.log.as_ref().and_then(MemberLog::writes_at));
         }
         next
     }
@@ -452,8 +484,9 @@ impl<M: Machine> Seat<M> {
         });
     }
 
-    /// Does as if the member's process had ended and started anew from its snapshot: what it has
-    /// proposed may be lost, its connections are gone, the sequencer says that it was down.
+    /// Does as if the member's process had ended and started anew from its snapshot, or from its log if
+    /// it has one: what it has proposed may be lost, its connections are gone, the sequencer says that
+    /// it was down.
     pub fn restart(&self, now: Millis) {
         self.call(now, |state, woken| {
             if state.sequencer == self.place {
@@ -468,9 +501,12 @@ impl<M: Machine> Seat<M> {
             let down = Command::MemberDown { member: id, epoch };
             let index = member.machine.index();
             let machine = &mut member.machine;
-            let replaced = state
-                .comparison
-                .replace(machine, id, index, &mut state.tally);
+            let replaced = match &member.log {
+                Some(log) => compare::replay(machine, &log.log, id, &mut state.tally),
+                None => state
+                    .comparison
+                    .replace(machine, id, index, &mut state.tally),
+            };
             if let Err(problem) = replaced {
                 state.fail(problem, woken);
             }
@@ -489,6 +525,22 @@ impl<M: Machine> Seat<M> {
         drop(state);
         woken.wake();
         result
+    }
+
+    /// Removes segments: it waits for the disk, which a group that is there for tests may.
+    fn give_back(&self, superseded: Vec<Superseded>) {
+        for (place, journal, segments) in superseded {
+            let given = entry_log::give_back(&journal, &segments);
+            let mut woken = Woken::default();
+            let mut state = self.state.lock();
+            if let Err(problem) = given {
+                state.fail(format!("member {}: {problem}", place + 1), &mut woken);
+            } else if let Some(log) = &mut state.members[place].log {
+                segments.iter().for_each(|segment| log.log.forget(*segment));
+            }
+            drop(state);
+            woken.wake();
+        }
     }
 
     fn propose_as_member(&self, now: Millis, connection: ConnectionNumber, commands: &[Command]) {
@@ -550,13 +602,19 @@ impl<M: Machine> Group for Seat<M> {
         if let Some((_, at)) = &mut state.members[self.place].sequencer {
             *at = next;
         }
+        let superseded = state.superseded();
         drop(state);
         woken.wake();
+        self.give_back(superseded);
         next
     }
 
     fn set_sequencer_waker(&self, waker: Waker) {
         self.state.lock().members[self.place].sequencer = Some((waker, None));
+    }
+
+    fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
     }
 
     fn fail(&self, why: String) {
@@ -579,9 +637,20 @@ impl<M: Machine> Group for Seat<M> {
         }
         // One line is enough for all seats.
         let line = is_first.then(|| state.tally.line(state.seed));
+        let mut journals = Vec::new();
+        for log in state.members.iter_mut().filter_map(|m| m.log.as_mut()) {
+            log.finish();
+            journals.push(log.log.journal().clone());
+        }
         let result = state.failure.clone().map_or(Ok(line), Err);
         drop(state);
         woken.wake();
+        for (place, journal) in journals.iter().enumerate() {
+            if let store::State::Failed(why) = journal.close() {
+                let member = place + 1;
+                return Err(format!("member {member}: the journal has failed: {why}"));
+            }
+        }
         result
     }
 }

@@ -7,10 +7,12 @@
 
 pub mod clock;
 pub mod compaction;
+pub mod entry_log;
 pub mod fact_log;
 mod home;
 pub mod limits;
 pub mod lockstep;
+pub mod machine;
 pub mod outbox;
 pub mod paging;
 pub mod solo;

@@ -24,6 +24,7 @@ pub mod keeper;
 pub mod limits;
 pub mod listen;
 pub mod log;
+pub mod members;
 pub mod memory;
 pub mod options;
 pub mod plant;

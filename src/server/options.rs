@@ -40,7 +40,8 @@ pub struct Options {
     #[arg(long, env = "QPID_REALM", default_value = "QPID")]
     pub realm: String,
 
-    /// Directory for what has to outlast the broker; without it .ferrymq in the home directory
+    /// Directory for what has to outlast the broker; without it .ferrymq in the home directory. For
+    /// --group lockstep, in which each member has a folder there, only if it is given
     #[arg(
         long,
         env = "QPID_DATA_DIR",
@@ -61,7 +62,7 @@ pub struct Options {
     /// Whether what was confirmed is on the disk (yes), or only with the kernel (no), from which a
     /// power cut takes it
     #[arg(long, env = "QPID_JOURNAL_SYNC", value_name = "yes|no", default_value = "yes",
-          value_parser = yes_or_no)]
+          value_parser = yes_or_no, num_args = 0..=1, default_missing_value = "yes")]
     pub journal_sync: bool,
 
     /// Octets of a file of the journal: a number, or with k, m or g behind it
@@ -337,6 +338,7 @@ mod tests {
         for wrong in ["", "k", "-1", "1.5m", "1mk", "1 k", "1t", "99999999999g"] {
             assert!(octets(wrong).is_err(), "{wrong}");
         }
+        assert!(options("").journal_sync && !options("--journal-sync no").journal_sync);
         assert!(parse("--journal-file-size 1").is_err());
         assert!(parse("--journal-file-size 9g").is_err());
     }

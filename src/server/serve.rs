@@ -19,7 +19,7 @@ use super::listen::{self, Port};
 use super::log::{self, critical, notice};
 use super::options::{GroupKind, Options};
 use super::registry::Registry;
-use super::{limits, sequencer, storage};
+use super::{limits, members, sequencer, storage};
 use crate::broker;
 use crate::cluster::{Group, lockstep};
 use crate::protocol::{Bounds, BrokerConfig};
@@ -171,15 +171,8 @@ fn start_groups(options: &Options, clock: Clock) -> Result<Started, String> {
             let seed = options.lockstep_seed.unwrap_or_else(random);
             notice!("Broker", "Lockstep group with seed={seed}");
             let settings = lockstep::Settings::usual(seed);
-            let count = options.port.len();
-            let seats = lockstep::seats(count, core_options, settings, clock.millis());
-            if let Some(directory) = &options.data_dir {
-                tracing::warn!(
-                    target: "Store",
-                    "A lockstep group keeps nothing on disk: {} is not used",
-                    directory.display()
-                );
-            }
+            let random = random();
+            let seats = members::start(options, core_options, settings, (clock, random))?;
             Ok((seats.into_iter().map(seat_of).collect(), None))
         }
     }

@@ -7,7 +7,7 @@ use super::clock::{self, Clock};
 use super::keeper::Keeper;
 use super::log::notice;
 use super::options::Options;
-use super::{limits, memory, plant};
+use super::{limits, members, memory, plant};
 use crate::broker;
 use crate::broker::ids::MemberId;
 use crate::broker::message::RestingGauge;
@@ -19,6 +19,9 @@ use crate::store::{self, Journal, RealDisk};
 
 /// The name of the data directory in the home directory, unless another is given.
 const DEFAULT_NAME: &str = ".ferrymq";
+
+/// The folder of a journal in a store's directory.
+pub(super) const JOURNAL: &str = "journal";
 
 /// The folder in the data directory for bodies of messages that do not outlast the process.
 const PAGES: &str = "pages";
@@ -52,9 +55,13 @@ pub fn start(
         let solo = Solo::new(MemberId(random), core_options, clock.millis());
         return Ok((Arc::new(solo), None));
     };
-    let plant = plant::from_environment()?;
-    let disk = RealDisk::open(&directory)
-        .map_err(|error| format!("the data directory cannot be used: {error}"))?;
+    if members::are_in(&directory) {
+        return Err(format!(
+            "{}: the data directory is that of a lockstep group",
+            directory.display()
+        ));
+    }
+    let disk = open_disk(&directory)?;
     let now = clock.millis();
     let opening = Opening {
         store_id: random,
@@ -63,17 +70,8 @@ pub fn start(
         memory_bytes_max: options.memory_limit.unwrap_or_else(memory::default_limit),
     };
     let journal = store::Options {
-        segment_bytes: options.journal_file_size,
-        sync: match options.journal_sync {
-            true => store::SyncMode::Data,
-            false => store::SyncMode::None,
-        },
-        spare_bytes: match is_planted(Plant::SpareIgnored) {
-            true => 0,
-            false => limits::JOURNAL_SPARE_BYTES,
-        },
-        plant,
-        ..store::Options::default()
+        plant: plant::from_environment()?,
+        ..journal_options(options)
     };
     let opened = FactLog::open(Arc::new(disk), &journal, core_options.clone(), &opening);
     let (log, core, found) = opened.map_err(|error| format!("{}: {error}", directory.display()))?;
@@ -91,6 +89,28 @@ pub fn start(
     solo.page_with(pages_in(&directory, &pages, &opening, gauge)?);
     let keeper = Keeper::start(&solo, clock)?;
     Ok((solo, Some(keeper)))
+}
+
+/// Locks a store's directory, and makes it if need be.
+pub(super) fn open_disk(directory: &Path) -> Result<RealDisk, String> {
+    let opened = RealDisk::open(directory);
+    opened.map_err(|error| format!("the data directory cannot be used: {error}"))
+}
+
+/// How journals are.
+pub(super) fn journal_options(options: &Options) -> store::Options {
+    store::Options {
+        segment_bytes: options.journal_file_size,
+        sync: match options.journal_sync {
+            true => store::SyncMode::Data,
+            false => store::SyncMode::None,
+        },
+        spare_bytes: match is_planted(Plant::SpareIgnored) {
+            true => 0,
+            false => limits::JOURNAL_SPARE_BYTES,
+        },
+        ..store::Options::default()
+    }
 }
 
 /// The pages, empty: what was in them went with the process that wrote it.
@@ -119,7 +139,13 @@ fn pages_in(
     Ok(Paging::new(journal, gauge, opening.memory_bytes_max))
 }
 
-fn tell(directory: &Path, options: &Options, core: &broker::Core, found: &store::Recovery) {
+/// Logs what was found in a directory.
+pub(super) fn tell(
+    directory: &Path,
+    options: &Options,
+    core: &broker::Core,
+    found: &store::Recovery,
+) {
     let directory = directory.display();
     for file in &found.remade {
         tracing::warn!(target: "Store", "{directory}: {file} was unfinished and is made anew");

@@ -2,8 +2,8 @@
 
 use ferrymq::broker::Options;
 use ferrymq::broker::ids::MemberId;
-use ferrymq::cluster::lockstep::machine::Machine;
 use ferrymq::cluster::lockstep::{Seat, Settings, seats, seats_of};
+use ferrymq::cluster::machine::Machine;
 use ferrymq::cluster::solo::Solo;
 use ferrymq::cluster::{Group, Millis};
 

@@ -4,7 +4,7 @@ use ferrymq::broker::encoding::EncodingError;
 use ferrymq::broker::ids::{GroupTime, MemberId, ShardId};
 use ferrymq::broker::snapshot::Snapshot;
 use ferrymq::broker::{Applied, Batch, Core, Options, Out, Wants};
-use ferrymq::cluster::lockstep::machine::Machine;
+use ferrymq::cluster::machine::Machine;
 
 /// What is done wrongly. What a machine does without is what the core does.
 pub trait Fault: Default + Send + 'static {
@@ -68,6 +68,10 @@ impl<F: Fault> Machine for Planted<F> {
 
     fn last_seq(&self, member: MemberId, epoch: u64) -> u64 {
         self.core.last_seq(member, epoch)
+    }
+
+    fn last_epoch(&self, member: MemberId) -> u64 {
+        self.core.last_epoch(member)
     }
 
     fn digest(&self) -> u64 {

@@ -99,6 +99,11 @@ fn whole<C: Cluster>(world: &mut World<C>, plan: Plan) -> Result<String, String>
     for _ in 0..plan.steps {
         world.step(plan.pace)?;
     }
+    end(world)
+}
+
+/// Everything comes to rest, what is left is fetched, and all of it is judged.
+pub fn end<C: Cluster>(world: &mut World<C>) -> Result<String, String> {
     all_is_done(world)?;
     for connection in world.open_connections() {
         world.close(connection);

@@ -53,7 +53,8 @@ pub struct World<C> {
     pub uids: u64,
     /// How many times more than usual is sent at once.
     pub depth: u64,
-    cluster: C,
+    /// The group.
+    pub cluster: C,
 }
 
 impl<C: Cluster> World<C> {
@@ -208,7 +209,8 @@ impl<C: Cluster> World<C> {
         self.gone(connection);
     }
 
-    fn gone(&mut self, connection: usize) {
+    /// A connection is there no more, and nobody is told.
+    pub fn gone(&mut self, connection: usize) {
         let open = &mut self.connections[connection];
         open.is_open = false;
         open.batch.clear();

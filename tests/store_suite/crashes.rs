@@ -13,15 +13,14 @@ pub fn number_from(variable: &str) -> Option<u64> {
 
 /// Runs until so many images were opened. What was wrong, and with which seed.
 fn run(plant: Plant, images: usize) -> Result<usize, String> {
-    let first = number_from("FERRYMQ_SEED");
-    let seeds = first.unwrap_or(0x000F_E441)..;
+    let first = number_from("FERRYMQ_SEED").unwrap_or(0x000F_E441);
     let mut opened = 0;
-    for seed in seeds {
+    for seed in first.. {
         let mut world = World::new(seed, plant);
         let ran = world.run();
         opened += world.images;
         ran.map_err(|error| format!("FERRYMQ_SEED={seed}: {error}"))?;
-        if first.is_some() || opened >= images {
+        if opened >= images {
             break;
         }
     }

@@ -160,10 +160,8 @@ fn try_repair(seed: u64) -> Result<bool, String> {
 
 #[test]
 fn whatever_happened_to_the_files_what_is_left_can_be_opened_after_a_repair() {
-    let first = number_from("FERRYMQ_SEED");
-    let usual = number_from("FERRYMQ_REPAIRS").unwrap_or(500);
-    let count = if first.is_some() { 1 } else { usual };
-    let first = first.unwrap_or(1);
+    let first = number_from("FERRYMQ_SEED").unwrap_or(1);
+    let count = number_from("FERRYMQ_REPAIRS").unwrap_or(500);
     let mut damaged = 0;
     for seed in first..first + count {
         match try_repair(seed) {

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::faults::Tally;
-use super::machine::Machine;
 use crate::broker::ids::MemberId;
+use crate::cluster::entry_log::EntryLog;
 use crate::cluster::limits;
+use crate::cluster::machine::Machine;
 
 /// Digest of the state, and digest of all effects so far.
 type Digests = (u64, u64);
@@ -101,6 +102,30 @@ impl Comparison {
         tally.replacements += 1;
         Ok(())
     }
+}
+
+/// Replaces a machine by what its log gives, and compares the two.
+pub(super) fn replay<M: Machine>(
+    machine: &mut M,
+    log: &EntryLog,
+    member: MemberId,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let index = machine.index();
+    let place = format!("the log of member {} up to entry {index}", member.0);
+    let replayed = log.replay::<M>(index);
+    let replayed = replayed.map_err(|error| format!("{place}: {error}"))?;
+    let (before, after) = (machine.digest(), replayed.digest());
+    if before != after {
+        return Err(format!(
+            "{place} does not give the state that it was written of: \
+             digest {before:016x} before, {after:016x} after"
+        ));
+    }
+    *machine = replayed;
+    tally.comparisons += 1;
+    tally.replacements += 1;
+    Ok(())
 }
 
 /// Compares the digests of all members at one index.

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::machine::{Machine, digest_effects};
+use super::member_log::MemberLog;
 use crate::broker::digest::Digest;
 use crate::broker::encoding::{Decoder, Encoder, Record};
 use crate::broker::ids::{ConnectionNumber, MemberId};
 use crate::broker::{Applied, Batch, Command, Origin, Out};
+use crate::cluster::machine::{Machine, digest_effects};
 use crate::cluster::outbox::{Outboxes, Woken};
 use crate::cluster::{Millis, limits};
 
@@ -52,6 +53,8 @@ pub(super) struct Member<M> {
     pub effects: Digest,
     pub outboxes: Outboxes,
     pub out: Out,
+    /// What it keeps on its disk.
+    pub log: Option<MemberLog>,
     /// Entries in order, and when each comes.
     pub inbox: VecDeque<(Millis, Entry)>,
     pub pending: VecDeque<Pending>,
@@ -77,6 +80,7 @@ impl<M: Machine> Member<M> {
             effects: Digest::default(),
             outboxes: Outboxes::default(),
             out: Out::default(),
+            log: None,
             inbox: VecDeque::new(),
             pending: VecDeque::new(),
             waits_since: Millis(0),
@@ -106,35 +110,56 @@ impl<M: Machine> Member<M> {
         self.outboxes.proposed(connection);
     }
 
-    /// Decodes and applies an entry. The effects for its own connections go into their outboxes.
+    /// Decodes and applies an entry, and appends it to the log. The effects for its own connections
+    /// go into their outboxes; with a log they are held there until a majority has the entry on its
+    /// disks.
     ///
     /// # Errors
-    /// When the entry cannot be read.
-    pub fn apply(&mut self, now: Millis, entry: &Entry, woken: &mut Woken) -> Result<Told, String> {
+    /// When the entry cannot be read or written.
+    pub fn apply(
+        &mut self,
+        (now, wall): (Millis, u64),
+        entry: &Entry,
+        woken: &mut Woken,
+    ) -> Result<Told, String> {
+        let mut held_until = 0;
+        if let Some(log) = &mut self.log {
+            log.append(wall, entry)?;
+            held_until = entry.index;
+        }
         let mut batch = decode::<Batch>(&entry.bytes)
             .map_err(|error| format!("entry {}: {error}", entry.index))?;
         let origin = batch.origin;
         let applied = self.machine.apply(&mut batch, &mut self.out);
         digest_effects(&self.out.effects, &mut self.effects);
-        self.outboxes.distribute(self.id, &mut self.out, 0, woken);
+        self.outboxes
+            .distribute(self.id, &mut self.out, held_until, woken);
         match origin {
             Origin::Sequencer => {
                 self.ticked = None;
                 Ok(Told::Nothing)
             }
             Origin::Member { id, epoch, .. } if (id, epoch) == (self.id, self.epoch) => {
-                Ok(self.proposal_applied(now, applied, woken))
+                Ok(self.proposal_applied(now, applied, held_until, woken))
             }
             Origin::Member { .. } | Origin::Port { .. } => Ok(Told::Nothing),
         }
     }
 
-    fn proposal_applied(&mut self, now: Millis, applied: Applied, woken: &mut Woken) -> Told {
+    fn proposal_applied(
+        &mut self,
+        now: Millis,
+        applied: Applied,
+        held_until: u64,
+        woken: &mut Woken,
+    ) -> Told {
         let last = self.machine.last_seq(self.id, self.epoch);
         while let Some(pending) = self.pending.pop_front_if(|pending| pending.seq <= last) {
             self.waits_since = now;
             self.patience = limits::RESEND_AFTER_MS;
-            self.outboxes.applied(pending.connection, woken);
+            let connection = pending.connection;
+            self.outboxes.applied_unsynced(connection, held_until);
+            self.outboxes.applied(connection, woken);
         }
         match applied {
             Applied::Gap { expected } => Told::Gap(expected),

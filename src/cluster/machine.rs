@@ -1,4 +1,4 @@
-//! What the members of a lockstep group run.
+//! What the members of a replicated group run.
 
 use std::hash::Hasher;
 
@@ -24,6 +24,9 @@ pub trait Machine: Send + Sized + 'static {
 
     /// As [`Core::last_seq`].
     fn last_seq(&self, member: MemberId, epoch: u64) -> u64;
+
+    /// As [`Core::last_epoch`].
+    fn last_epoch(&self, member: MemberId) -> u64;
 
     /// As [`Core::digest`].
     fn digest(&self) -> u64;
@@ -57,6 +60,10 @@ impl Machine for Core {
 
     fn last_seq(&self, member: MemberId, epoch: u64) -> u64 {
         Core::last_seq(self, member, epoch)
+    }
+
+    fn last_epoch(&self, member: MemberId) -> u64 {
+        Core::last_epoch(self, member)
     }
 
     fn digest(&self) -> u64 {
