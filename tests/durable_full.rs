@@ -19,10 +19,25 @@ use std::time::Instant;
 use disk::SmallDisk;
 use durable_load::runs;
 use durable_support::Directory;
+use durable_support::plants::{self, Row};
 use filling::Filling;
 
 /// Says to a process of this test that it is in a mount namespace of its own.
 const INSIDE: &str = "FERRYMQ_FULL_INSIDE";
+
+/// Who is not refused, or waits behind what has no room, is waited for in vain: that takes long.
+const fn row(plant: &'static str) -> Row {
+    Row {
+        plant,
+        by: "a full disk",
+        arguments: &[],
+        environment: &[("FERRYMQ_FULL_ROUNDS", "2")],
+        says: &["waited in vain until"],
+        is_long: true,
+    }
+}
+
+const PLANTS: [Row; 2] = [row("full-ignored"), row("spare-ignored")];
 
 fn main() -> ExitCode {
     if runs::is_left_out("durable_full") {
@@ -40,10 +55,15 @@ fn main() -> ExitCode {
         .enable_all()
         .build()
         .expect("a runtime");
-    match runtime.block_on(all(rounds)) {
-        Ok(text) => {
+    let ended = runtime.block_on(all(rounds));
+    let ended = ended.and_then(|text| match plants::is_planted() {
+        true => Ok((text, 0)),
+        false => Ok((text, plants::find(&PLANTS)?)),
+    });
+    match ended {
+        Ok((text, plants)) => {
             let seconds = started.elapsed().as_secs_f32();
-            println!("durable_full: ok: {text}; {seconds:.0} s");
+            println!("durable_full: ok: {text}; {plants} planted faults found; {seconds:.0} s");
             ExitCode::SUCCESS
         }
         Err(why) => {

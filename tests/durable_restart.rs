@@ -11,5 +11,7 @@ mod definitions;
 mod directories;
 #[path = "durable_restart/messages.rs"]
 mod messages;
+#[path = "durable_restart/planted.rs"]
+mod planted;
 #[path = "durable_restart/room.rs"]
 mod room;

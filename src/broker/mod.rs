@@ -33,6 +33,7 @@ pub mod limits;
 pub mod message;
 pub mod options;
 pub mod paging;
+pub mod plant;
 pub mod queue;
 pub mod ranges;
 pub mod recovery;

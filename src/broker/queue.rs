@@ -7,6 +7,7 @@ use super::encoding::{record, record_enum};
 use super::facts::Gathered;
 use super::ids::{ExchangeId, GroupTime, QueueRef, SessionId, SubscriptionId};
 use super::message::Stored;
+use super::plant::{Plant, is_planted};
 use super::ring::Ring;
 use crate::wire::{Map, Text};
 
@@ -335,6 +336,7 @@ impl Queue {
         if let Some(entry) = &entry
             && self.is_durable
             && entry.stored.message.is_persistent
+            && !is_planted(Plant::AcceptNotSaid)
         {
             facts.dequeued(self.reference, position);
         }
@@ -398,7 +400,8 @@ impl Queue {
             kept.push_at(position, entry);
         }
         kept.set_tail(tail);
-        if self.is_durable && facts.is_wanted() && self.persistent > persistent {
+        let is_fact = self.is_durable && facts.is_wanted() && self.persistent > persistent;
+        if is_fact && !is_planted(Plant::PurgeNotSaid) {
             self.say_purged(&places, self.persistent - persistent, facts);
         }
         self.persistent = persistent;

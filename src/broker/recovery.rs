@@ -34,6 +34,7 @@ use super::facts::{
 use super::ids::{ConnectionKey, ExchangeId, QueueId, QueueKey, QueueRef, ShardId};
 use super::message::Stored;
 use super::options::Options;
+use super::plant::{Plant, is_planted};
 use super::queue::{Entry, EntryState, Queue, Remains};
 use crate::wire::Text;
 
@@ -365,7 +366,9 @@ impl Recovery {
             return Err(contradiction);
         }
         let mut core = self.core;
-        core.go_on_at(core.time.plus(elapsed));
+        if !is_planted(Plant::TimeStandsStill) {
+            core.go_on_at(core.time.plus(elapsed));
+        }
         let mut expiring = Vec::new();
         for (key, places) in self.places {
             if let Some(id) = core.queue_keys.get(&key).copied() {
@@ -398,7 +401,7 @@ fn entry_of(recovered: Recovered) -> Entry {
         stored,
         expires: recovered.expires,
         state: EntryState::Available,
-        redelivered: true,
+        redelivered: !is_planted(Plant::FlagLost),
     }
 }
 
@@ -413,7 +416,9 @@ fn fill(queue: &mut Queue, places: Places) -> Option<Remains> {
             false => queue.restore(position, entry),
         }
     }
-    queue.entries.set_tail(tail);
+    if !is_planted(Plant::PositionsAnew) {
+        queue.entries.set_tail(tail);
+    }
     queue.rejecting = rejected.len();
     (!rejected.is_empty()).then_some(Remains {
         entries: rejected,

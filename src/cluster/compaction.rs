@@ -21,6 +21,7 @@ use super::{Millis, limits};
 use crate::broker::Fact;
 use crate::broker::facts::{Dequeued, FactRecord, Positions};
 use crate::broker::ids::QueueKey;
+use crate::broker::plant::{Plant, is_planted};
 use crate::store::{self, Journal, SegmentInfo};
 
 /// How much of a segment may be needed so that it is still worth copying, as one part of so many.
@@ -32,15 +33,42 @@ fn parts(is_full: bool) -> i64 {
 }
 
 /// The segments to be removed next, oldest first.
+///
+/// The store can say of so many gaps between segments, and of no more. Where removing would make one
+/// too many the oldest segments are copied, whatever they hold: that closes gaps.
 fn victims(journal: &Journal) -> Vec<u64> {
-    let part = parts(matches!(journal.state(), store::State::Full(_)));
-    let is_sparse = |segment: &SegmentInfo| {
-        let bytes = i64::try_from(segment.bytes).unwrap_or(i64::MAX);
-        segment.is_sealed && segment.live_bytes.max(0) <= bytes / part
+    let is_full = matches!(journal.state(), store::State::Full(_));
+    let part = parts(is_full);
+    let bytes_of = |segment: &SegmentInfo| i64::try_from(segment.bytes).unwrap_or(i64::MAX);
+    let segments = journal.segments();
+    let sealed = || segments.iter().filter(|segment| segment.is_sealed);
+    let sparse: Vec<&SegmentInfo> = sealed()
+        .filter(|segment| segment.live_bytes <= bytes_of(segment) / part)
+        .collect();
+    // What is copied takes room before it gives some.
+    let mut copied = 0;
+    let room = sparse.first().map_or(0, |first| bytes_of(first) / 2);
+    let few = sparse.iter().take_while(|segment| {
+        copied += segment.live_bytes.max(0);
+        !is_full || copied <= room
+    });
+    let few = few.map(|segment| segment.number);
+    let few: Vec<u64> = few.take(limits::COMPACTED_SEGMENTS_MAX).collect();
+    if few.is_empty() || gaps_without(&segments, &few) <= store::limits::REMOVED_RUNS_MAX {
+        return few;
+    }
+    let most = match is_full {
+        true => 1,
+        false => limits::COMPACTED_SEGMENTS_MAX,
     };
-    let segments = journal.segments().into_iter();
-    let sparse = segments.filter(is_sparse).map(|segment| segment.number);
-    sparse.take(limits::COMPACTED_SEGMENTS_MAX).collect()
+    sealed().take(most).map(|segment| segment.number).collect()
+}
+
+/// Gaps between the numbers of segments, once some of them are removed.
+fn gaps_without(segments: &[SegmentInfo], removed: &[u64]) -> usize {
+    let numbers = segments.iter().map(|segment| segment.number);
+    let left: Vec<u64> = numbers.filter(|number| !removed.contains(number)).collect();
+    left.windows(2).filter(|two| two[1] - two[0] > 1).count()
 }
 
 /// Does one round and gives how many segments it removed. It waits for the disk, and takes the group's lock for one piece after the other.
@@ -178,8 +206,12 @@ impl<N: Fn() -> Millis> Round<'_, N> {
     /// Appends what is said of messages that have left, and the definitions.
     fn finish(&mut self) -> Result<(), String> {
         let older = std::mem::take(&mut self.older);
-        let left = std::mem::take(&mut self.left);
-        let has_definitions = self.has_definitions;
+        let mut left = std::mem::take(&mut self.left);
+        if is_planted(Plant::CompactionDropsDequeues) {
+            left.clear();
+        }
+        let has_definitions =
+            self.has_definitions && !is_planted(Plant::CompactionDropsDefinitions);
         self.append(|state| {
             let left = left.into_iter();
             let mut facts: Vec<Fact> = left
@@ -197,6 +229,9 @@ impl<N: Fn() -> Millis> Round<'_, N> {
 
     /// Waits until all that was appended is on the disk.
     fn wait(&self) -> Result<(), String> {
+        if is_planted(Plant::CompactionBeforeSync) {
+            return Ok(());
+        }
         while self.journal.synced() < self.end {
             if let Some(why) = self.solo.with_state(|state| state.log.as_ref()?.failure()) {
                 return Err(why);

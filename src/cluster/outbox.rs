@@ -8,6 +8,7 @@ use std::task::Waker;
 
 use super::{Outstanding, limits};
 use crate::broker::ids::{ConnectionKey, ConnectionNumber, MemberId};
+use crate::broker::plant::{Plant, is_planted};
 use crate::broker::{Effect, Out};
 
 /// Those to be woken once the lock under which it was found out is free: a waker may run anything,
@@ -149,6 +150,7 @@ impl Outboxes {
         position: u64,
         woken: &mut Woken,
     ) {
+        let of_batch = position;
         let mut effects = out.effects.drain(..).peekable();
         while let Some((key, effect)) = effects.next() {
             // Effects of one batch are mostly for one connection: it is looked up once for a run.
@@ -158,7 +160,10 @@ impl Outboxes {
             };
             let Some(outbox) = outbox else { continue };
             let is_same = |(next, _): &(ConnectionKey, Effect)| *next == key;
-            let position = position.max(outbox.unsynced.back().copied().unwrap_or(0));
+            let mut position = of_batch.max(outbox.unsynced.back().copied().unwrap_or(0));
+            if is_planted(Plant::LaterBatchOvertakes) {
+                position = of_batch;
+            }
             if position > self.synced || !outbox.held.is_empty() {
                 self.holding.insert(key.number);
                 outbox.held.push_back((position, effect));

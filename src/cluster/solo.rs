@@ -18,6 +18,7 @@ use super::outbox::{Outboxes, Woken};
 use super::paging::Paging;
 use super::{Group, Millis, Outstanding, limits};
 use crate::broker::ids::{ConnectionNumber, GroupTime, MemberId, ShardId};
+use crate::broker::plant::{Plant, is_planted};
 use crate::broker::{Applied, Batch, Command, Core, Effect, Options, Origin, Out};
 use crate::store::{self, Journal};
 
@@ -259,8 +260,21 @@ impl State {
     fn log(&mut self, now: Millis) -> u64 {
         let facts = &mut self.out.facts;
         match &mut self.log {
-            Some(log) if !facts.is_empty() => log.write(now, &mut self.core, std::mem::take(facts)),
-            Some(log) if self.out.rests_on_facts => log.end(),
+            Some(log) if !facts.is_empty() => {
+                let mut facts = std::mem::take(facts);
+                if is_planted(Plant::BatchInTwoRecords) {
+                    let second = facts.split_off(facts.len() / 2);
+                    log.write(now, &mut self.core, std::mem::replace(&mut facts, second));
+                }
+                let end = log.write(now, &mut self.core, facts);
+                match is_planted(Plant::CompletionBeforeSync) {
+                    true => 0,
+                    false => end,
+                }
+            }
+            Some(log) if self.out.rests_on_facts && !is_planted(Plant::DeliveryBeforeSync) => {
+                log.end()
+            }
             _ => 0,
         }
     }
@@ -376,7 +390,7 @@ impl Group for Solo {
     }
 
     fn is_full(&self) -> bool {
-        self.is_full.load(Ordering::Relaxed)
+        self.is_full.load(Ordering::Relaxed) && !is_planted(Plant::FullIgnored)
     }
 
     fn is_memory_full(&self) -> bool {
@@ -390,7 +404,8 @@ impl Group for Solo {
     }
 
     fn failure(&self) -> Option<String> {
-        self.failure.get().cloned()
+        let failure = self.failure.get().cloned();
+        failure.filter(|_| !is_planted(Plant::FailureIgnored))
     }
 
     fn finish(&self, _: Millis) -> Result<Option<String>, String> {

@@ -27,6 +27,7 @@ pub mod log;
 pub mod members;
 pub mod memory;
 pub mod options;
+pub mod plant;
 pub mod registry;
 pub mod sequencer;
 pub mod serve;

@@ -7,10 +7,11 @@ use super::clock::{self, Clock};
 use super::keeper::Keeper;
 use super::log::notice;
 use super::options::Options;
-use super::{limits, members, memory};
+use super::{limits, members, memory, plant};
 use crate::broker;
 use crate::broker::ids::MemberId;
 use crate::broker::message::RestingGauge;
+use crate::broker::plant::{Plant, is_planted};
 use crate::cluster::fact_log::{FactLog, Opening};
 use crate::cluster::paging::Paging;
 use crate::cluster::solo::Solo;
@@ -68,7 +69,10 @@ pub fn start(
         now,
         memory_bytes_max: options.memory_limit.unwrap_or_else(memory::default_limit),
     };
-    let journal = journal_options(options);
+    let journal = store::Options {
+        plant: plant::from_environment()?,
+        ..journal_options(options)
+    };
     let opened = FactLog::open(Arc::new(disk), &journal, core_options.clone(), &opening);
     let (log, core, found) = opened.map_err(|error| format!("{}: {error}", directory.display()))?;
     tell(&directory, options, &core, &found);
@@ -79,6 +83,7 @@ pub fn start(
     let pages = store::Options {
         sync: store::SyncMode::None,
         spare_bytes: 0,
+        plant: store::Plant::None,
         ..journal
     };
     solo.page_with(pages_in(&directory, &pages, &opening, gauge)?);
@@ -100,7 +105,10 @@ pub(super) fn journal_options(options: &Options) -> store::Options {
             true => store::SyncMode::Data,
             false => store::SyncMode::None,
         },
-        spare_bytes: limits::JOURNAL_SPARE_BYTES,
+        spare_bytes: match is_planted(Plant::SpareIgnored) {
+            true => 0,
+            false => limits::JOURNAL_SPARE_BYTES,
+        },
         ..store::Options::default()
     }
 }

@@ -80,10 +80,11 @@ fn numbers(most: u32) -> Vec<u32> {
     }
 }
 
-/// Tries all; gives how many faults there were.
-pub async fn all() -> Result<usize, String> {
+/// Tries all, or those of the call of this name; gives how many faults there were.
+pub async fn all(only: Option<&str>) -> Result<usize, String> {
     let mut faults = 0;
-    for fault in &OF_RECORDS {
+    let is_wanted = |fault: &&Fault| only.is_none_or(|only| only == fault.call);
+    for fault in OF_RECORDS.iter().filter(is_wanted) {
         for n in numbers(fault.most) {
             let of = |error| format!("{} {n} fails, one command at a time: {error}", fault.call);
             one_at_a_time(fault, n).await.map_err(of)?;
@@ -92,7 +93,7 @@ pub async fn all() -> Result<usize, String> {
             faults += 2;
         }
     }
-    for fault in &OF_FILES {
+    for fault in OF_FILES.iter().filter(is_wanted) {
         for n in numbers(fault.most) {
             let of = |error| format!("{} {n} of {} fails: {error}", fault.call, fault.thread);
             under_load(fault, n, "64k").await.map_err(of)?;

@@ -12,22 +12,45 @@ use crate::tracer::{JOURNAL, Tracer};
 
 /// How long the disk takes in these tests, in strace's microseconds. Nobody waits for it but who
 /// must.
-const LONG: &str = "delay_enter=3000000:when=1";
+const LONG: u32 = 1_500_000;
+
+/// Longer than a client with heartbeats of a second is patient.
+const LONGER: u32 = 4_000_000;
 
 /// How long something is waited for that must not come.
-const MOMENT: Duration = Duration::from_millis(500);
+const MOMENT: Duration = Duration::from_millis(400);
 
-/// Tries all.
-pub async fn all() -> Result<(), String> {
-    transient_work_and_heartbeats_go_on().await?;
-    for mode in [AcceptMode::NONE, AcceptMode::EXPLICIT] {
-        what_is_not_written_is_not_completed_by_a_later_sync(mode).await?;
+/// Tries all, or the one of this name.
+pub async fn all(only: Option<&str>) -> Result<(), String> {
+    let is_wanted = |name| only.is_none_or(|only| only == name);
+    if is_wanted("transient") {
+        transient_work_and_heartbeats_go_on().await?;
     }
-    what_is_not_written_is_not_seen().await
+    if is_wanted("later-sync") {
+        for mode in [AcceptMode::NONE, AcceptMode::EXPLICIT] {
+            what_is_not_written_is_not_completed_by_a_later_sync(mode).await?;
+        }
+    }
+    if is_wanted("seen") {
+        what_is_not_written_is_not_seen().await?;
+    }
+    if is_wanted("whole") {
+        a_transaction_is_written_whole_or_not_at_all().await?;
+    }
+    if is_wanted("copied") {
+        what_was_copied_stays_until_the_copy_is_written().await?;
+    }
+    Ok(())
 }
 
-fn attach(broker: &Broker, call: &str, directory: &Directory) -> Result<Tracer, String> {
-    let inject = format!("{call}:{LONG}");
+/// Lets calls take so long: those of these numbers, as strace counts them.
+fn attach(
+    broker: &Broker,
+    (call, when): (&str, &str),
+    microseconds: u32,
+    directory: &Directory,
+) -> Result<Tracer, String> {
+    let inject = format!("{call}:delay_enter={microseconds}:when={when}");
     Tracer::attach(broker.pid(), JOURNAL, &inject, directory.path())
 }
 
@@ -48,7 +71,7 @@ async fn transient_work_and_heartbeats_go_on() -> Result<(), String> {
     let mut transient = durable_queue("passing");
     transient.durable = false;
     declare(&other, transient).await;
-    let tracer = attach(&broker, "fdatasync", &directory)?;
+    let tracer = attach(&broker, ("fdatasync", "1"), LONGER, &directory)?;
     let body = bodies(0, 1).remove(0);
     let sent = durable.publish("", &persistent("q", body)).await;
     let mut sent = sent.expect("it is attached");
@@ -85,7 +108,7 @@ async fn what_is_not_written_is_not_completed_by_a_later_sync(
     let publisher = session(&broker).await;
     declare(&publisher, durable_queue("q")).await;
     let other = session(&broker).await;
-    let tracer = attach(&broker, "pwritev", &directory)?;
+    let tracer = attach(&broker, ("pwritev", "1"), LONG, &directory)?;
     let transfer = MessageTransfer {
         accept_mode: Some(accept_mode),
         ..MessageTransfer::default()
@@ -126,7 +149,7 @@ async fn what_is_not_written_is_not_seen() -> Result<(), String> {
         }
         first.sync().await.expect("they are in the transaction");
         let second = session(&broker).await;
-        let tracer = attach(&broker, "pwritev", &directory)?;
+        let tracer = attach(&broker, ("pwritev", "1"), LONG, &directory)?;
         let (mut delivered, mut declared) = (0, false);
         if is_redeclared {
             let waiting = first.clone();
@@ -171,6 +194,78 @@ async fn what_is_not_written_is_not_seen() -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// A transaction larger than a file of the journal, and the broker killed at each write of it.
+async fn a_transaction_is_written_whole_or_not_at_all() -> Result<(), String> {
+    let (mut whole, mut none) = (0, 0);
+    for write in ["1", "2", "3", "4", "5", "6"] {
+        let directory = Directory::new();
+        let options = ["--journal-file-size", "64k"];
+        let mut broker = start(&directory, &options);
+        let session = session(&broker).await;
+        declare(&session, durable_queue("q")).await;
+        session.tx_select().await.expect("it is selected");
+        let sent: Vec<Vec<u8>> = (0..12).map(|n| vec![n; 10_000]).collect();
+        publish_all(&session, "q", &sent).await;
+        let tracer = attach(&broker, ("pwritev", write), LONG, &directory)?;
+        tokio::select! {
+            _ = session.tx_commit() => {}
+            () = tokio::time::sleep(MOMENT) => {}
+        }
+        stop(&mut broker, "KILL");
+        tracer.finish()?;
+        let broker = start(&directory, &options);
+        let session = self::session(&broker).await;
+        let found = browse(&session, "q").await;
+        match found.len() {
+            0 => none += 1,
+            12 if found == redelivered(&sent) => whole += 1,
+            some => return Err(format!("{some} messages of a transaction of 12 are there")),
+        }
+    }
+    match whole > 0 && none > 0 {
+        true => Ok(()),
+        false => Err(format!(
+            "{whole} times whole, {none} times not: kills too early or late"
+        )),
+    }
+}
+
+/// While copies of what is still needed are not written, the segments that they were copied from are
+/// not removed.
+async fn what_was_copied_stays_until_the_copy_is_written() -> Result<(), String> {
+    let directory = Directory::new();
+    let options = ["--journal-file-size", "64k"];
+    let mut broker = start(&directory, &options);
+    let session = session(&broker).await;
+    for queue in ["slow", "fast"] {
+        declare(&session, durable_queue(queue)).await;
+    }
+    let slow = bodies(0, 10);
+    for body in &slow {
+        publish_all(&session, "slow", std::slice::from_ref(body)).await;
+        let fast: Vec<Vec<u8>> = (0..30).map(|n| vec![n; 2_000]).collect();
+        publish_all(&session, "fast", &fast).await;
+    }
+    let taken = take_all(&session, "fast").await;
+    // The accept is written, and what is written after it takes long.
+    let tracer = attach(&broker, ("pwritev", "2+"), LONG, &directory)?;
+    accept(&session, ids(&taken)).await;
+    tokio::time::sleep(2 * MOMENT).await;
+    stop(&mut broker, "KILL");
+    tracer.finish()?;
+    let broker = start(&directory, &options);
+    let session = self::session(&broker).await;
+    let found = browse(&session, "slow").await;
+    match found == redelivered(&slow) {
+        true => Ok(()),
+        false => Err(format!(
+            "{} of {} copied messages are there",
+            found.len(),
+            slow.len()
+        )),
+    }
 }
 
 fn declaration() -> Command {

@@ -411,3 +411,22 @@ async fn a_message_in_several_queues_leaves_each_for_itself() {
     assert_eq!(browse(&session, "b").await, redelivered(&bodies(4, 6)));
     assert_eq!(browse(&session, "c").await, redelivered(&bodies(0, 10)));
 }
+
+#[tokio::test]
+async fn messages_sent_after_a_restart_are_not_taken_for_those_that_have_left() {
+    let directory = Directory::new();
+    let mut broker = start(&directory, &[]);
+    let session = session(&broker).await;
+    declare(&session, durable_queue("q")).await;
+    publish_all(&session, "q", &bodies(0, 20)).await;
+    let taken = take_all(&session, "q").await;
+    accept(&session, ids(&taken)).await;
+    restart(&mut broker, &directory, "KILL");
+
+    let session = self::session(&broker).await;
+    publish_all(&session, "q", &bodies(20, 10)).await;
+    restart(&mut broker, &directory, "KILL");
+
+    let session = self::session(&broker).await;
+    assert_eq!(browse(&session, "q").await, redelivered(&bodies(20, 10)));
+}

@@ -136,3 +136,82 @@ async fn room_is_given_back_after_a_restart_too() {
     let kept: Vec<Vec<u8>> = keep.iter().map(|(n, _)| sent[*n].clone()).collect();
     assert!(browse(&session, "q").await == redelivered(&kept));
 }
+
+#[tokio::test]
+async fn what_is_needed_here_and_there_keeps_nobody_from_giving_room_back() {
+    let directory = Directory::new();
+    let options = ["--journal-file-size", "4k"];
+    let mut broker = start(&directory, &options);
+    let session = session(&broker).await;
+    for queue in ["stays", "goes"] {
+        declare(&session, durable_queue(queue)).await;
+    }
+    // Segments that are needed whole between others of which nothing is: more of them than the store
+    // file has lines for.
+    let stays: Vec<Vec<u8>> = (0..350).map(|n| body(n, 3_500)).collect();
+    for stays in &stays {
+        publish_all(&session, "stays", std::slice::from_ref(stays)).await;
+        publish_all(&session, "goes", &[body(7, 3_500)]).await;
+    }
+    let taken = take_all(&session, "goes").await;
+    accept(&session, ids(&taken)).await;
+    let newest = || {
+        let segments = directory.segments();
+        let newest = segments.last().expect("there are some").file_stem();
+        let newest = newest.expect("a name").to_string_lossy().into_owned();
+        u64::from_str_radix(&newest, 16).expect("a number")
+    };
+    until("the room is given back", || {
+        directory.segments().len() <= 350 + 20
+    });
+    // And then there is nothing more to be done.
+    let mut before = newest();
+    let mut quiet = 0;
+    until("nothing is copied any more", || {
+        let now = newest();
+        quiet = if now == before { quiet + 1 } else { 0 };
+        before = now;
+        quiet > 100
+    });
+    stop(&mut broker, "KILL");
+    let broker = start(&directory, &options);
+    let session = self::session(&broker).await;
+    assert!(browse(&session, "stays").await == redelivered(&stays));
+    assert_eq!(browse(&session, "goes").await, []);
+}
+
+#[tokio::test]
+async fn what_has_left_does_not_come_back_with_the_segment_that_said_so() {
+    let directory = Directory::new();
+    let options = ["--journal-file-size", "64k"];
+    let mut broker = start(&directory, &options);
+    let session = session(&broker).await;
+    for queue in ["q", "stays", "passing"] {
+        declare(&session, durable_queue(queue)).await;
+    }
+    // A segment that stays, for a message that nobody takes, with others that are taken.
+    let stays = body(1, 30_000);
+    publish_all(&session, "stays", std::slice::from_ref(&stays)).await;
+    publish_all(&session, "q", &bodies(0, 20)).await;
+    let passing: Vec<Vec<u8>> = (0..20).map(|n| body(n, 2_000)).collect();
+    let pass = async || {
+        publish_all(&session, "passing", &passing).await;
+        let taken = take_all(&session, "passing").await;
+        accept(&session, ids(&taken)).await;
+    };
+    pass().await;
+    // Every other one is taken: the accepts are in a segment of which else nothing is needed.
+    let taken = take_all(&session, "q").await;
+    accept(&session, ids(taken.iter().skip(1).step_by(2))).await;
+    for _ in 0..10 {
+        pass().await;
+    }
+    until("the room is given back", || directory.segments().len() <= 5);
+    stop(&mut broker, "KILL");
+    let broker = start(&directory, &options);
+    let session = self::session(&broker).await;
+    let left: Vec<Vec<u8>> = bodies(0, 20).into_iter().step_by(2).collect();
+    assert_eq!(browse(&session, "q").await, redelivered(&left));
+    assert!(browse(&session, "stays").await == redelivered(&[stays]));
+    assert_eq!(browse(&session, "passing").await, []);
+}

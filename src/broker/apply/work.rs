@@ -4,6 +4,7 @@ use super::message::Returned;
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::Out;
 use crate::broker::ids::{QueueRef, SessionId};
+use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::{Entry, EntryState, Remains};
 
 impl Core {
@@ -100,7 +101,9 @@ impl Core {
     /// A message that facts name at a place that it has left goes on now: in the same batch they name
     /// its new places.
     fn leave_for_good(&mut self, queue: QueueRef, position: u64) {
-        self.scratch.facts.dequeued(queue, position);
+        if !is_planted(Plant::RerouteForgetsPlace) {
+            self.scratch.facts.dequeued(queue, position);
+        }
         if let Some(queue) = self.live_queue(queue) {
             queue.rejecting -= 1;
         }

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::{Dequeued, Enqueued, Fact, Place, Positions, Rejected};
 use crate::broker::ids::{GroupTime, QueueKey, QueueRef};
 use crate::broker::message::{BodyHandle, Message, Stored};
+use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::Queue;
 use crate::broker::slab::Slab;
 
@@ -145,7 +146,11 @@ impl Gathered {
                 continue;
             }
             match facts.last_mut() {
-                Some(Fact::Enqueued(fact)) if last == Some(message) => fact.places.push(place),
+                Some(Fact::Enqueued(fact)) if last == Some(message) => {
+                    if !is_planted(Plant::PlaceLeftOut) {
+                        fact.places.push(place);
+                    }
+                }
                 _ => {
                     let (handle, message) = self.messages[message].clone();
                     let places = SmallVec::from_buf([place]);

@@ -16,6 +16,7 @@ use crate::broker::exchange::Binding;
 use crate::broker::exchanges::Exchange;
 use crate::broker::ids::{ExchangeId, QueueId, QueueKey, QueueRef};
 use crate::broker::message::Message;
+use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::{Entry, Queue, Remains};
 use crate::wire::Map;
 
@@ -55,7 +56,9 @@ impl Core {
         if arguments::is_session_scoped(arguments) {
             return self.say_unbound(exchange, queue, key);
         }
-        if let Some((exchange, queue)) = self.durable_ends(exchange, queue) {
+        if let Some((exchange, queue)) = self.durable_ends(exchange, queue)
+            && !is_planted(Plant::BindingNotSaid)
+        {
             let (exchange, queue) = (exchange.name.clone(), queue.reference.key());
             self.scratch.facts.defined(|| {
                 Fact::Bound(Box::new(BindingDefinition {
