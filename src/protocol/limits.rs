@@ -90,8 +90,13 @@ pub const FRAGMENT_CHUNK_BYTES: usize = 64 * 1024;
 /// Outgoing body parts of at least this many bytes are kept by reference, smaller ones copied.
 pub const OUTPUT_BY_REFERENCE_MIN: usize = 4096;
 
-/// Copied output that stays allocated when all has been written, in bytes.
-pub const OUTPUT_KEPT_BYTES: usize = 64 * 1024;
+/// Room for copied output that stays allocated when all has been written, in bytes: what a busy
+/// connection fills between two writes, so that it does not give memory back and ask for it again
+/// all the time.
+pub const OUTPUT_KEPT_BYTES: usize = 1024 * 1024;
+
+/// The same for a connection on which nothing moves.
+pub const OUTPUT_IDLE_BYTES: usize = 4 * 1024;
 
 /// Answers of this layer itself (known-completed, detached, ...) that may wait unsent, in bytes.
 /// A peer that asks without ever reading is cut off: pausing its input instead could stall both.

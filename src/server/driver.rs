@@ -78,6 +78,8 @@ pub struct Driver {
     sleeps_until: u64,
     /// Heartbeat interval in milliseconds, 0 for none.
     heartbeat: u64,
+    /// When octets were last moved, in milliseconds.
+    moved_at: u64,
     /// Since when, in milliseconds, the socket has taken none of the octets that wait.
     stalled_since: Option<u64>,
     /// The socket is of no more use.
@@ -157,6 +159,7 @@ pub async fn run(stream: TcpStream, peer: SocketAddr, group: Arc<dyn Group>, sha
         sleep: None,
         sleeps_until: u64::MAX,
         heartbeat: 0,
+        moved_at: 0,
         stalled_since: None,
         is_dead: false,
         shared,
@@ -425,6 +428,7 @@ impl Driver {
                     self.read_bytes = (self.read_bytes / 2).max(limits::READ_BYTES_MIN);
                 }
                 let now = self.shared.clock.time();
+                self.moved_at = now.0;
                 self.protocol.handle_input(now, &mut self.input);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
@@ -447,6 +451,7 @@ impl Driver {
             match self.stream.try_write_vectored(&slices[..filled]) {
                 Ok(octets) => {
                     output.advance(octets);
+                    self.moved_at = self.shared.clock.millis().0;
                     if let Some(open) = &mut self.open {
                         open.adapter.drained(octets);
                     }
@@ -479,6 +484,18 @@ impl Driver {
         self.protocol.handle_end_of_input();
     }
 
+    /// When the buffers of a connection on which nothing moves are let go, in milliseconds.
+    fn idle_deadline(&mut self) -> Option<u64> {
+        let spare = self.input.capacity() + self.protocol.output().idle_room();
+        let is_holding = spare > limits::READ_BYTES_MIN;
+        is_holding.then(|| self.moved_at.saturating_add(limits::IDLE_MILLISECONDS))
+    }
+
+    fn release_buffers(&mut self) {
+        self.input = BytesMut::new();
+        self.protocol.output().release();
+    }
+
     /// When the socket has taken nothing for too long, in milliseconds.
     fn stall_deadline(&self) -> Option<u64> {
         let since = self.stalled_since?;
@@ -507,6 +524,9 @@ impl Driver {
             }
             self.protocol.handle_timeout(now);
         }
+        if self.idle_deadline().is_some_and(|at| at <= now.0) {
+            self.release_buffers();
+        }
         if self.stall_deadline().is_some_and(|at| at <= now.0) {
             if !self.protocol.is_closed() {
                 tracing::warn!(
@@ -522,9 +542,9 @@ impl Driver {
 
     /// Waits for the socket, for a deadline, or for the group.
     async fn wait(&mut self) {
-        if self.open.is_none() || self.input.capacity() > limits::READ_BYTES_MIN {
-            // A silent connection holds no buffer.
-            self.input = BytesMut::new();
+        if self.open.is_none() {
+            // Nobody knows yet who this is.
+            self.release_buffers();
         }
         let is_timed = self.arm();
         let (may_read, may_write) = (self.may_read(), !self.protocol.output().is_empty());
@@ -556,7 +576,9 @@ impl Driver {
     /// the alarm stays where it is then, and is set anew when it has gone off.
     fn arm(&mut self) -> bool {
         let protocol = self.protocol.poll_timeout().map(|at| at.0);
-        let Some(deadline) = protocol.into_iter().chain(self.stall_deadline()).min() else {
+        let (stall, idle) = (self.stall_deadline(), self.idle_deadline());
+        let all = protocol.into_iter().chain(stall).chain(idle);
+        let Some(deadline) = all.min() else {
             return false;
         };
         let at = self.shared.clock.instant(deadline);

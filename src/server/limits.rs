@@ -66,3 +66,8 @@ pub const PAGINGS_PER_COMPACTION: u32 = 8;
 /// gets full, about a mebibyte each of those that publish, and what makes room, go there. Were they
 /// to wait for room themselves, accepts would wait behind them and there would never be any.
 pub const JOURNAL_SPARE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// How long a connection on which nothing moves keeps the buffers that it had when it was busy: long
+/// enough that a busy one, which also waits now and then, does not give memory back and ask for it
+/// again all the time; short enough that many silent ones hold nothing.
+pub const IDLE_MILLISECONDS: u64 = 1000;

@@ -408,7 +408,7 @@ fn output_is_the_same_however_it_is_written() {
         let mut raw = Raw::attached();
         let mut all = Vec::new();
         for n in 0..50_usize {
-            let pieces = [Bytes::from(noise(n * 400, n as u8))];
+            let pieces = [Bytes::from(noise(n * 1_000, n as u8))];
             let content = Content {
                 header: Some(b"head"),
                 body: Some(Pieces::Shared(&pieces)),
