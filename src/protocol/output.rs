@@ -85,7 +85,10 @@ impl Output {
     /// Bytes of room that a connection on which nothing moves does not need.
     pub fn idle_room(&self) -> usize {
         match self.is_empty() {
-            true => self.copied.capacity().saturating_sub(limits::OUTPUT_IDLE_BYTES),
+            true => self
+                .copied
+                .capacity()
+                .saturating_sub(limits::OUTPUT_IDLE_BYTES),
             false => 0,
         }
     }
