@@ -38,7 +38,12 @@ const PLANTS: [Row; 5] = [
     row("accept-not-said", RETURNED),
     row(
         "completion-before-sync",
-        &["does not have", "accept: Completed", "a transaction ("],
+        &[
+            "does not have",
+            "accept: Completed",
+            "a transaction (",
+            "is in one of its queues and not in",
+        ],
     ),
     row("place-left-out", &["is in one of its queues and not in"]),
     row("flag-lost", &["without the flag"]),
