@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::storage;
-use crate::store::{self, Mended, RealDisk, Repaired, Report};
+use crate::store::{self, Flaw, Mended, RealDisk, Repaired, Report};
 
 /// The status of a check that found damage.
 const DAMAGED: u8 = 1;
@@ -73,6 +73,12 @@ pub fn run(options: Options) -> ExitCode {
 fn open(place: &Where) -> Result<RealDisk, String> {
     let directory = place.data_dir.clone();
     let directory = directory.unwrap_or_else(storage::default_directory);
+    if !directory.exists() {
+        return Err(format!(
+            "{}: there is no such directory",
+            directory.display()
+        ));
+    }
     if !directory.join(RealDisk::FOLDER).is_dir() {
         return Err(format!(
             "{}: there is no journal in it",
@@ -164,15 +170,20 @@ fn repaired_text(repaired: &Repaired) -> String {
             octets,
             what,
         } = mended;
-        lines.push(format!(
-            "{file} at offset {offset}: {octets} octets lost ({what})"
-        ));
+        lines.push(match what {
+            Flaw::SegmentMissing => format!("{file} is missing: all that was in it is lost"),
+            Flaw::StoreFile => format!("{file}: made anew ({what})"),
+            Flaw::SegmentLength { .. } => {
+                format!("{file}: {what}; what was written behind its end is lost")
+            }
+            _ => format!("{file} at offset {offset}: {octets} octets lost ({what})"),
+        });
     }
     if repaired.more > 0 {
         lines.push(format!("And {} places more", repaired.more));
     }
     for file in &repaired.set_aside {
-        lines.push(format!("As it was before: {file}"));
+        lines.push(format!("As it was before, in the same folder: {file}"));
     }
     lines.push(report_text(&repaired.report));
     lines.join("\n")

@@ -25,9 +25,9 @@ pub struct Report {
     pub bytes: u64,
     /// Gaps that earlier repairs left.
     pub gaps: u64,
-    /// What a crash left unfinished; opening the journal cuts it.
+    /// What a crash left unfinished; opening the journal cuts it. None while there is damage.
     pub torn_tail: Option<TornTail>,
-    /// Files with nothing in them that opening the journal makes anew.
+    /// Files with nothing in them that opening the journal makes anew. None while there is damage.
     pub remade: Vec<String>,
     /// What is damaged; while there is any, the journal cannot be opened.
     pub damages: Damages,
@@ -56,14 +56,16 @@ pub fn check(disk: &dyn Disk, progress: &mut dyn FnMut(Progress)) -> Result<Repo
     }
     examination.read(&mut |_, _| Ok(()), progress)?;
     let found = examination.recovery;
+    // While there is damage nothing is opened, and so nothing cut or made anew.
+    let is_sound = examination.damages.is_empty();
     Ok(Report {
         store_id: Some(found.store_id),
         segments: examination.segments.len(),
         records: found.records,
         bytes: found.bytes,
         gaps: found.gaps,
-        torn_tail: found.torn_tail,
-        remade: found.remade,
+        torn_tail: found.torn_tail.filter(|_| is_sound),
+        remade: if is_sound { found.remade } else { Vec::new() },
         damages: examination.damages,
     })
 }

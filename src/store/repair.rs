@@ -329,6 +329,11 @@ impl Repair<'_> {
         for hole in mends.holes() {
             self.fill(&*file, header.base, hole.offset, hole.next)?;
         }
+        if let Some((offset, to)) = mends.remains() {
+            let what = Flaw::Record { next: None };
+            self.note(name, offset, to - offset, what);
+            self.fill(&*file, header.base, offset, to)?;
+        }
         if mends.must_be_sealed || mends.will_be_whole() {
             let end = mends.scanned.last_end;
             wipe(&*file, end, mends.scanned.used)?;
@@ -420,6 +425,18 @@ impl Mends {
         let mut holes: Vec<scan::Hole> = self.scanned.holes.clone();
         holes.retain(|hole| !is_open || self.header.base + hole.offset < self.scanned.synced);
         holes
+    }
+
+    /// Octets behind the last record of the segment where the journal ends. In a segment that is
+    /// damaged they may be what is left of one that was synced: opening the journal must not take
+    /// them for what a crash left.
+    fn remains(&self) -> Option<(u64, u64)> {
+        let (end, used) = (self.scanned.last_end, self.scanned.used);
+        if self.must_be_sealed || self.will_be_whole() || used <= end {
+            return None;
+        }
+        let bytes = (used - end).next_multiple_of(8).max(EMPTY_RECORD_BYTES);
+        (end + bytes <= self.header.size).then_some((end, end + bytes))
     }
 
     /// Whether it ends with its seal when the holes are filled.

@@ -253,3 +253,35 @@ fn repair_that_is_cut_short_can_be_done_again() {
     }
     panic!("a repair takes more steps than were tried");
 }
+
+/// What a cut file leaves of a record that was synced is no crash's: after the repair nothing says
+/// that nobody was told of it.
+#[test]
+fn rest_of_a_record_in_a_cut_file_becomes_a_gap() {
+    let disk = SimulatedDisk::new(7);
+    let mut store = Store::new(&disk);
+    for _ in 0..3 {
+        store.append(&[0x5a; 700]);
+        store.settle();
+    }
+    let last = store.append(&[0x5b; 700]);
+    store.settle();
+    store.writer.finish();
+    drop(store);
+    let file = name(last.segment().number());
+    let octets = disk.contents(&file).expect("it is there");
+    disk.put(&file, &octets[..last.offset() as usize + 400]);
+    let found = check(&disk, &mut |_| {}).expect("it can be read");
+    assert!(!found.damages.is_empty());
+    assert_eq!(
+        found.torn_tail, None,
+        "nothing is cut while there is damage"
+    );
+    let repaired = repair(&disk, &mut |_| {}).expect("it can be");
+    let is_told = |mended: &ferrymq::store::Mended| mended.offset == u64::from(last.offset());
+    assert!(repaired.mended.iter().any(is_told), "{repaired:?}");
+    let store = Store::open(&disk).expect("it was repaired");
+    assert_eq!(store.recovery.torn_tail, None);
+    assert_eq!(store.recovery.gaps, 1);
+    assert_eq!(store.records.len(), 3);
+}
