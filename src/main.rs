@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// FerryMQ, a message broker for AMQP 0-10
 #[derive(Parser)]
@@ -23,8 +24,18 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match Line::parse().command {
-        Command::Serve(options) => ferrymq::server::run(options),
+    let matches = Line::command().get_matches();
+    let line = Line::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match line.command {
+        Command::Serve(options) => {
+            let (_, said) = matches.subcommand().expect("one was found");
+            match options.settled(said) {
+                Ok(options) => ferrymq::server::run(options),
+                Err(why) => Line::command()
+                    .error(ErrorKind::ArgumentConflict, why)
+                    .exit(),
+            }
+        }
         Command::Journal(options) => ferrymq::server::journal_tool::run(options),
         Command::Bench(options) => ferrymq::load::run(options),
     }

@@ -180,3 +180,30 @@ fn the_log_goes_to_a_file_when_asked() {
         .collect();
     assert_eq!(shape, "0000-00-00 00:00:00");
 }
+
+#[test]
+fn command_line_goes_before_the_environment() {
+    let directory = std::env::temp_dir().join(format!("ferrymq-order-{}", std::process::id()));
+    let run = |variable: &str, value: &str, options: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_ferrymq"))
+            .arg("serve")
+            // It ends at this, after the options were read and before anything is touched.
+            .args(["--port", "1,2"])
+            .args(options)
+            .env(variable, value)
+            .output()
+            .expect("the broker was built")
+    };
+    let text = directory.to_str().expect("a path that is text");
+    for output in [
+        run("QPID_DATA_DIR", text, &["--no-data-dir"]),
+        run("QPID_NO_DATA_DIR", "1", &["--data-dir", text]),
+    ] {
+        let log = String::from_utf8_lossy(&output.stderr);
+        assert!(log.contains("several ports"), "{log}");
+    }
+    let output = run("QPID_PORT", "0", &["--no-data-dir", "--data-dir", text]);
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(log.contains("exclude each other"), "{log}");
+    assert!(!directory.exists(), "what is refused makes nothing");
+}

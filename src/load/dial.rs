@@ -49,7 +49,8 @@ pub(super) async fn dial(
 async fn connect(url: &Url, receive_bytes: Option<u32>) -> Result<TcpStream, Error> {
     let mut last = Error::Usage("the URL has no address".to_owned());
     for Address { host, port, .. } in &url.addresses {
-        for address in lookup_host((host.as_str(), *port)).await? {
+        let found = lookup_host((host.as_str(), *port)).await;
+        for address in found.map_err(|error| unreachable_at(host, *port, &error))? {
             let socket = match address.is_ipv4() {
                 true => TcpSocket::new_v4()?,
                 false => TcpSocket::new_v6()?,
@@ -62,11 +63,15 @@ async fn connect(url: &Url, receive_bytes: Option<u32>) -> Result<TcpStream, Err
                     stream.set_nodelay(true)?;
                     return Ok(stream);
                 }
-                Err(error) => last = error.into(),
+                Err(error) => last = unreachable_at(host, *port, &error),
             }
         }
     }
     Err(last)
+}
+
+fn unreachable_at(host: &str, port: u16, error: &std::io::Error) -> Error {
+    Error::Lane(format!("{host}:{port}: {error}"))
 }
 
 async fn open(mut stream: TcpStream, user: Option<&User>, name: &str) -> Result<Dialled, Error> {

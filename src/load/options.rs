@@ -87,11 +87,12 @@ pub struct RunOptions {
         default_value = "127.0.0.1:5672"
     )]
     pub url: Url,
-    /// Messages to publish, measured from the first to the last, instead of a duration
+    /// Messages to publish, measured from the first to the last, instead of a duration and without
+    /// load before
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["duration", "warm_up"])]
     pub messages: Option<u64>,
     /// Seconds to measure
-    #[arg(long, short = 'd', value_name = "SECONDS", value_parser = seconds, default_value = "5")]
+    #[arg(long, short = 'd', value_name = "SECONDS", value_parser = some_seconds, default_value = "5")]
     pub duration: Duration,
     /// Seconds of load before
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "1")]
@@ -166,6 +167,13 @@ fn queues() -> clap::builder::RangedI64ValueParser<u32> {
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds")?;
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+fn some_seconds(text: &str) -> Result<Duration, String> {
+    match seconds(text)? {
+        Duration::ZERO => Err("nothing is measured in no time".to_owned()),
+        some => Ok(some),
+    }
 }
 
 fn rate(text: &str) -> Result<f64, String> {

@@ -22,7 +22,12 @@ pub(super) struct Usage {
 /// # Errors
 /// There is no such process, or no `/proc`.
 pub(super) fn usage(pid: u32) -> io::Result<Usage> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).map_err(|error| {
+        io::Error::new(
+            error.kind(),
+            format!("process {pid} cannot be watched: {error}"),
+        )
+    })?;
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let strange = || io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{pid}/stat"));
     Ok(Usage {

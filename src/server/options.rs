@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, ValueEnum};
 
 use super::limits;
 use crate::security::access::Auth;
@@ -40,22 +41,18 @@ pub struct Options {
     #[arg(long, env = "QPID_REALM", default_value = "QPID")]
     pub realm: String,
 
-    /// Directory for what has to outlast the broker; without it .ferrymq in the home directory. For
-    /// --group lockstep, in which each member has a folder there, only if it is given
-    #[arg(
-        long,
-        env = "QPID_DATA_DIR",
-        value_name = "DIRECTORY",
-        conflicts_with = "no_data_dir"
-    )]
+    /// Directory for what has to outlast the broker; without it .ferrymq in the home directory, or,
+    /// where there is none, in that for temporary files. For --group lockstep, in which each member has a folder there,
+    /// only if it is given
+    #[arg(long, env = "QPID_DATA_DIR", value_name = "DIRECTORY")]
     pub data_dir: Option<PathBuf>,
 
     /// Keep nothing on disk
     #[arg(long, env = "QPID_NO_DATA_DIR", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_data_dir: bool,
 
-    /// Octets of messages kept in memory, before bodies stay on the disk only: a number, or with k, m
-    /// or g behind it; without it 40 % of the machine's memory
+    /// Octets of messages kept in memory, before bodies stay in the data directory only: a number, or
+    /// with k, m or g behind it; 0 keeps none. Without it 40 % of the machine's memory
     #[arg(long, env = "QPID_MEMORY_LIMIT", value_name = "BYTES", value_parser = octets)]
     pub memory_limit: Option<u64>,
 
@@ -174,6 +171,24 @@ pub enum GroupKind {
 }
 
 impl Options {
+    /// Takes what was said on the command line before what stands in the environment, where the two
+    /// speak of the same. `matches` is what the options were read from.
+    ///
+    /// # Errors
+    /// The command line contradicts itself.
+    pub fn settled(mut self, matches: &ArgMatches) -> Result<Options, String> {
+        let is_said = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
+        match (is_said("data_dir"), is_said("no_data_dir")) {
+            (true, true) => return Err("--data-dir and --no-data-dir exclude each other".into()),
+            (true, false) => self.no_data_dir = false,
+            (false, _) => {}
+        }
+        if self.no_data_dir {
+            self.data_dir = None;
+        }
+        Ok(self)
+    }
+
     /// What was said of authentication.
     pub fn access(&self) -> Auth {
         match self.auth {
@@ -299,7 +314,7 @@ fn yes_or_no(text: &str) -> Result<bool, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
+    use clap::{CommandFactory, FromArgMatches, Parser};
 
     #[derive(Parser)]
     struct Line {
@@ -307,9 +322,12 @@ mod tests {
         options: Options,
     }
 
-    fn parse(line: &str) -> Result<Options, clap::Error> {
+    fn parse(line: &str) -> Result<Options, String> {
         let words = std::iter::once("serve").chain(line.split_whitespace());
-        Line::try_parse_from(words).map(|line| line.options)
+        let matches = Line::command().try_get_matches_from(words);
+        let matches = matches.map_err(|error| error.to_string())?;
+        let line = Line::from_arg_matches(&matches).map_err(|error| error.to_string())?;
+        line.options.settled(&matches)
     }
 
     fn options(line: &str) -> Options {

@@ -3,6 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io::Write;
+use std::net::IpAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,8 +68,9 @@ async fn serve(options: Options) -> Result<Ended, String> {
     let clock = Clock::start();
     // Before anybody learns the port: who has it may already say stop.
     let mut signals = Signals::catch()?;
+    let places = places(&options)?;
     let (groups, keeper) = start_groups(&options, clock)?;
-    let ports = open_ports(&options)?;
+    let ports = open_ports(&options, &places)?;
     let shared = Arc::new(Shared {
         clock,
         registry: Registry::default(),
@@ -111,8 +113,16 @@ async fn serve(options: Options) -> Result<Ended, String> {
     Ok(ended)
 }
 
-/// Listens, and tells the ports when any was asked for.
-fn open_ports(options: &Options) -> Result<Vec<Port>, String> {
+/// Where to listen.
+struct Places {
+    /// Addresses; the flag says whether one may be missing on this machine.
+    addresses: Vec<(IpAddr, bool)>,
+    /// Those at which everybody is let in.
+    open_to_all: Vec<String>,
+}
+
+/// Looks at what was said of ports and addresses, before anything is touched.
+fn places(options: &Options) -> Result<Places, String> {
     if options.port.len() > limits::PORTS_MAX {
         return Err(format!("--port: more than {} ports", limits::PORTS_MAX));
     }
@@ -126,10 +136,18 @@ fn open_ports(options: &Options) -> Result<Vec<Port>, String> {
             open_to_all.push(address.to_string());
         }
     }
+    Ok(Places {
+        addresses,
+        open_to_all,
+    })
+}
+
+/// Listens, and tells the ports when any was asked for.
+fn open_ports(options: &Options, places: &Places) -> Result<Vec<Port>, String> {
     let mut ports = Vec::new();
     for port in &options.port {
         ports.push(listen::listen(
-            &addresses,
+            &places.addresses,
             *port,
             options.connection_backlog,
         )?);
@@ -143,11 +161,11 @@ fn open_ports(options: &Options) -> Result<Vec<Port>, String> {
         told.and_then(|()| stdout.flush())
             .map_err(|error| format!("cannot tell the port: {error}"))?;
     }
-    if !open_to_all.is_empty() {
+    if !places.open_to_all.is_empty() {
         tracing::warn!(
             target: "Security",
             "Authentication is off: everybody who reaches {} gets in",
-            open_to_all.join(" or ")
+            places.open_to_all.join(" or ")
         );
     }
     Ok(ports)

@@ -52,6 +52,12 @@ pub fn start(
     (clock, random): (Clock, u64),
 ) -> Result<(Arc<Solo>, Option<Keeper>), String> {
     let Some(directory) = data_dir(options) else {
+        if options.memory_limit.is_some() {
+            tracing::warn!(
+                target: "Store",
+                "--memory-limit has no effect without a data directory: bodies have nowhere else to be"
+            );
+        }
         let solo = Solo::new(MemberId(random), core_options, clock.millis());
         return Ok((Arc::new(solo), None));
     };

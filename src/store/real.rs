@@ -52,7 +52,7 @@ impl fmt::Display for LockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LockError::Held { directory, pid } => {
-                write!(f, "another broker has {} open", directory.display())?;
+                write!(f, "a broker has {} open", directory.display())?;
                 match pid {
                     Some(pid) => write!(f, " (process {pid})"),
                     None => Ok(()),

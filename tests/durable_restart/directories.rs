@@ -31,7 +31,7 @@ fn a_second_broker_is_refused_by_a_line_that_names_the_directory_and_the_first()
     let directory = Directory::new();
     let mut broker = start(&directory, &[]);
     let log = refused(&[], directory.text());
-    let held = format!("another broker has {} open", directory.text());
+    let held = format!("a broker has {} open", directory.text());
     assert!(log.contains(&held), "{log}");
     let running = broker.log_line("running");
     let pid = running.split("pid=").nth(1).expect("it tells");
