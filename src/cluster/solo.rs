@@ -13,7 +13,7 @@ use std::task::Waker;
 use parking_lot::Mutex;
 
 use super::clock::GroupClock;
-use super::fact_log::FactLog;
+use super::fact_log::{FactLog, Plant};
 use super::outbox::{Outboxes, Woken};
 use super::paging::Paging;
 use super::{Group, Millis, Outstanding, limits};
@@ -259,8 +259,14 @@ impl State {
     fn log(&mut self, now: Millis) -> u64 {
         let facts = &mut self.out.facts;
         match &mut self.log {
-            Some(log) if !facts.is_empty() => log.write(now, &mut self.core, std::mem::take(facts)),
-            Some(log) if self.out.rests_on_facts => log.end(),
+            Some(log) if !facts.is_empty() => {
+                let end = log.write(now, &mut self.core, std::mem::take(facts));
+                match log.plant() {
+                    Plant::EffectsNotHeld if end != u64::MAX => 0,
+                    _ => end,
+                }
+            }
+            Some(log) if self.out.rests_on_facts && log.plant() != Plant::RestsNotHeld => log.end(),
             _ => 0,
         }
     }

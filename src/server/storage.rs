@@ -11,7 +11,7 @@ use super::{limits, members, memory};
 use crate::broker;
 use crate::broker::ids::MemberId;
 use crate::broker::message::RestingGauge;
-use crate::cluster::fact_log::{FactLog, Opening};
+use crate::cluster::fact_log::{FactLog, Opening, Plant};
 use crate::cluster::paging::Paging;
 use crate::cluster::solo::Solo;
 use crate::store::{self, Journal, RealDisk};
@@ -67,6 +67,7 @@ pub fn start(
         wall_at_zero: clock::wall_milliseconds().saturating_sub(now.0),
         now,
         memory_bytes_max: options.memory_limit.unwrap_or_else(memory::default_limit),
+        plant: Plant::None,
     };
     let journal = journal_options(options);
     let opened = FactLog::open(Arc::new(disk), &journal, core_options.clone(), &opening);
