@@ -239,9 +239,12 @@ impl<N: Fn() -> Millis> Round<'_, N> {
             if facts.is_empty() {
                 return Ok(None);
             }
-            let log = state.log.as_mut().ok_or("there is no journal")?;
-            match log.write(now, &mut state.core, facts) {
-                u64::MAX => Err(log.failure().unwrap_or_default()),
+            match state.write(now, facts).ok_or("there is no journal")? {
+                u64::MAX => Err(state
+                    .log
+                    .as_ref()
+                    .and_then(FactLog::failure)
+                    .unwrap_or_default()),
                 end => Ok(Some(end)),
             }
         });

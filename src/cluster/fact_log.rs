@@ -12,7 +12,7 @@ use super::Millis;
 use super::home::{Home, JournalCell};
 use crate::broker::encoding::EncodingError;
 use crate::broker::facts::{EncodedFacts, EncodedMessage, Enqueued, Fact, FactRecord};
-use crate::broker::ids::{QueueKey, ShardId};
+use crate::broker::ids::{GroupTime, QueueKey, ShardId};
 use crate::broker::message::{Message, RestingGauge};
 use crate::broker::recovery::Contradiction;
 use crate::broker::{Core, Options, Recovery};
@@ -222,15 +222,20 @@ impl FactLog {
         self.contents.remove(&segment);
     }
 
-    /// Writes what a batch, or a compaction, decided. It is on the disk when the journal is synced to
-    /// the position given; that is never when it cannot be written. Bodies leave the memory when
-    /// the queues take too much of it.
-    pub fn write(&mut self, now: Millis, core: &mut Core, mut facts: Vec<Fact>) -> u64 {
+    /// Writes what a batch, or a compaction, decided, with the group time that it is at `now`. It is on
+    /// the disk when the journal is synced to the position given; that is never when it cannot be
+    /// written. Bodies leave the memory when the queues take too much of it.
+    pub fn write(
+        &mut self,
+        (now, time): (Millis, GroupTime),
+        core: &mut Core,
+        mut facts: Vec<Fact>,
+    ) -> u64 {
         let comes = |fact: &Fact| matches!(fact, Fact::Enqueued(_));
         if self.plant == Plant::OldPlaceKept && facts.iter().any(comes) {
             facts.retain(|fact| !matches!(fact, Fact::Dequeued(_)));
         }
-        self.end = self.write_record(now, core, facts);
+        self.end = self.write_record((now, time), core, facts);
         self.end
     }
 
@@ -239,10 +244,15 @@ impl FactLog {
         self.end
     }
 
-    fn write_record(&mut self, now: Millis, core: &mut Core, facts: Vec<Fact>) -> u64 {
+    fn write_record(
+        &mut self,
+        (now, time): (Millis, GroupTime),
+        core: &mut Core,
+        facts: Vec<Fact>,
+    ) -> u64 {
         let mut record = FactRecord {
             index: core.index(),
-            time: core.time(),
+            time,
             facts,
         };
         match self.append(now, &mut record) {

@@ -18,7 +18,7 @@ use super::outbox::{Outboxes, Woken};
 use super::paging::Paging;
 use super::{Group, Millis, Outstanding, limits};
 use crate::broker::ids::{ConnectionNumber, GroupTime, MemberId, ShardId};
-use crate::broker::{Applied, Batch, Command, Core, Effect, Options, Origin, Out};
+use crate::broker::{Applied, Batch, Command, Core, Effect, Fact, Options, Origin, Out};
 use crate::store::{self, Journal};
 
 /// A broker that stands alone.
@@ -257,18 +257,29 @@ impl State {
     /// Appends what the batch decided to the journal. The position that it has to be synced to before
     /// anything of the batch is seen; 0 when there is nothing to wait for.
     fn log(&mut self, now: Millis) -> u64 {
-        let facts = &mut self.out.facts;
-        match &mut self.log {
-            Some(log) if !facts.is_empty() => {
-                let end = log.write(now, &mut self.core, std::mem::take(facts));
-                match log.plant() {
-                    Plant::EffectsNotHeld if end != u64::MAX => 0,
-                    _ => end,
-                }
-            }
-            Some(log) if self.out.rests_on_facts && log.plant() != Plant::RestsNotHeld => log.end(),
+        let plant = self.log.as_ref().map_or(Plant::None, FactLog::plant);
+        if !self.out.facts.is_empty() {
+            let facts = std::mem::take(&mut self.out.facts);
+            let end = self.write(now, facts).unwrap_or(0);
+            return match plant {
+                Plant::EffectsNotHeld if end != u64::MAX => 0,
+                _ => end,
+            };
+        }
+        match &self.log {
+            Some(log) if self.out.rests_on_facts && plant != Plant::RestsNotHeld => log.end(),
             _ => 0,
         }
+    }
+
+    /// Appends facts to the journal, if there is one, and gives the position to which it has to be
+    /// synced. The record says what group time it is now: a start later counts on from it.
+    pub(super) fn write(&mut self, now: Millis, facts: Vec<Fact>) -> Option<u64> {
+        let log = self.log.as_mut()?;
+        let time = self.clock.time(now);
+        // A later one, when somebody with a later `now` has come before.
+        let now = self.clock.when(time).unwrap_or(now);
+        Some(log.write((now, time), &mut self.core, facts))
     }
 
     /// Applies, puts the effects into the outboxes, and finds out whom to wake. Gives the position to
