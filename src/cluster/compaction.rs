@@ -264,7 +264,12 @@ impl<N: Fn() -> Millis> Round<'_, N> {
             let left = left.into_iter().filter(|_| plant != Plant::LeftForgotten);
             let mut facts: Vec<Fact> = left
                 .filter_map(|(queue, left)| {
-                    let before = state.core.gone_before(queue)?.max(left.before);
+                    // Messages of a deleted queue may still go on to its alternate exchange: those that
+                    // have gone must not go again.
+                    let before = match (state.core.gone_before(queue), plant) {
+                        (None, Plant::DeletedForgotten) => return None,
+                        (before, _) => before.unwrap_or(0).max(left.before),
+                    };
                     still_left(queue, before, &left, &older).map(Fact::Dequeued)
                 })
                 .collect();

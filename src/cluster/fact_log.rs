@@ -52,6 +52,8 @@ pub enum Plant {
     None,
     /// A compaction forgets what was said of messages that have left.
     LeftForgotten,
+    /// A compaction forgets what was said of messages that have left a queue deleted since.
+    DeletedForgotten,
     /// A compaction forgets the definitions.
     DefinitionsForgotten,
     /// A compaction removes segments before the copies are on the disk.

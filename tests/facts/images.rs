@@ -71,6 +71,11 @@ fn planted_departures_forgotten_by_compaction_are_found() {
 }
 
 #[test]
+fn planted_departures_from_deleted_queues_forgotten_are_found() {
+    is_found(Plant::DeletedForgotten);
+}
+
+#[test]
 fn planted_definitions_forgotten_by_compaction_are_found() {
     is_found(Plant::DefinitionsForgotten);
 }
