@@ -8,12 +8,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Plant {
-    /// Effects of a batch are seen before its facts are on the disk.
-    CompletionBeforeSync = 1,
     /// What a later batch without facts says is seen before those of the batches before it are.
-    LaterBatchOvertakes,
-    /// A durable message is delivered before it is on the disk.
-    DeliveryBeforeSync,
+    LaterBatchOvertakes = 1,
     /// The facts of a batch are written as two records.
     BatchInTwoRecords,
     /// A message that was accepted leaves no fact.
@@ -30,14 +26,6 @@ pub enum Plant {
     FlagLost,
     /// Positions of an empty queue begin anew after a start.
     PositionsAnew,
-    /// The time that the broker was down does not count.
-    TimeStandsStill,
-    /// A compaction forgets which messages have left.
-    CompactionDropsDequeues,
-    /// A compaction forgets definitions.
-    CompactionDropsDefinitions,
-    /// A compaction removes what it has copied before the copy is on the disk.
-    CompactionBeforeSync,
     /// Persistent messages are taken while the disk is full.
     FullIgnored,
     /// A disk is only full when nothing more goes onto it.
@@ -47,10 +35,8 @@ pub enum Plant {
 }
 
 /// All of them, by the names that tests give.
-const NAMES: [(&str, Plant); 18] = [
-    ("completion-before-sync", Plant::CompletionBeforeSync),
+const NAMES: [(&str, Plant); 12] = [
     ("later-batch-overtakes", Plant::LaterBatchOvertakes),
-    ("delivery-before-sync", Plant::DeliveryBeforeSync),
     ("batch-in-two-records", Plant::BatchInTwoRecords),
     ("accept-not-said", Plant::AcceptNotSaid),
     ("purge-not-said", Plant::PurgeNotSaid),
@@ -59,13 +45,6 @@ const NAMES: [(&str, Plant); 18] = [
     ("place-left-out", Plant::PlaceLeftOut),
     ("flag-lost", Plant::FlagLost),
     ("positions-anew", Plant::PositionsAnew),
-    ("time-stands-still", Plant::TimeStandsStill),
-    ("compaction-drops-dequeues", Plant::CompactionDropsDequeues),
-    (
-        "compaction-drops-definitions",
-        Plant::CompactionDropsDefinitions,
-    ),
-    ("compaction-before-sync", Plant::CompactionBeforeSync),
     ("full-ignored", Plant::FullIgnored),
     ("spare-ignored", Plant::SpareIgnored),
     ("failure-ignored", Plant::FailureIgnored),

@@ -366,9 +366,7 @@ impl Recovery {
             return Err(contradiction);
         }
         let mut core = self.core;
-        if !is_planted(Plant::TimeStandsStill) {
-            core.go_on_at(core.time.plus(elapsed));
-        }
+        core.go_on_at(core.time.plus(elapsed));
         let mut expiring = Vec::new();
         for (key, places) in self.places {
             if let Some(id) = core.queue_keys.get(&key).copied() {

@@ -15,13 +15,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::fact_log::{self, Contents};
+use super::fact_log::{self, Contents, FactLog, Plant};
 use super::solo::{Solo, State};
 use super::{Millis, limits};
 use crate::broker::Fact;
 use crate::broker::facts::{Dequeued, FactRecord, Positions};
 use crate::broker::ids::QueueKey;
-use crate::broker::plant::{Plant, is_planted};
 use crate::store::{self, Journal, SegmentInfo};
 
 /// How much of a segment may be needed so that it is still worth copying, as one part of so many.
@@ -71,22 +70,39 @@ fn gaps_without(segments: &[SegmentInfo], removed: &[u64]) -> usize {
     left.windows(2).filter(|two| two[1] - two[0] > 1).count()
 }
 
-/// Does one round and gives how many segments it removed. It waits for the disk, and takes the group's lock for one piece after the other.
+/// Does one round and gives how many segments it removed. It waits for the disk, and takes the
+/// group's lock for one piece after the other.
 ///
 /// # Errors
 /// Why this broker cannot go on.
 pub fn round(solo: &Solo, now: impl Fn() -> Millis) -> Result<usize, String> {
-    let Some(journal) = solo.journal() else {
+    let Some(copied) = copy(solo, now)? else {
         return Ok(0);
+    };
+    while !copied.is_synced(solo)? {
+        std::thread::sleep(Duration::from_millis(limits::COMPACTION_LOOKS_MS));
+    }
+    copied.remove(solo)
+}
+
+/// The first half of a round, which does not wait: appends again what is needed of the segments that
+/// are to be removed. None when there are none. `now` is called without the group's lock.
+///
+/// # Errors
+/// Why this broker cannot go on.
+pub fn copy(solo: &Solo, now: impl Fn() -> Millis) -> Result<Option<Copied>, String> {
+    let Some(journal) = solo.journal() else {
+        return Ok(None);
     };
     let victims = victims(&journal);
     if victims.is_empty() {
-        return Ok(0);
+        return Ok(None);
     }
     let mut round = Round {
         solo,
         journal: &journal,
         now: &now,
+        plant: plant_of(solo),
         older: older_contents(solo, &victims),
         left: BTreeMap::new(),
         has_definitions: false,
@@ -96,20 +112,70 @@ pub fn round(solo: &Solo, now: impl Fn() -> Millis) -> Result<usize, String> {
         round.copy(*victim)?;
     }
     round.finish()?;
-    round.wait()?;
-    match journal.remove_segments(&victims) {
-        Ok(()) => {}
-        // Another round removes them.
-        Err(store::RemoveError::TooScattered | store::RemoveError::NotSealed(_)) => {
-            return Ok(0);
-        }
-        Err(error @ store::RemoveError::Disk(_)) => return Err(error.to_string()),
+    let (end, plant) = (round.end, round.plant);
+    Ok(Some(Copied {
+        journal,
+        victims,
+        end,
+        plant,
+    }))
+}
+
+fn plant_of(solo: &Solo) -> Plant {
+    solo.with_state(|state| state.log.as_ref().map(FactLog::plant))
+        .unwrap_or_default()
+}
+
+/// Segments of which nothing is needed any more once what was appended again is on the disk.
+#[must_use = "their room is not given back before they are removed"]
+pub struct Copied {
+    journal: Arc<Journal>,
+    victims: Vec<u64>,
+    /// Where what was copied ends.
+    end: u64,
+    plant: Plant,
+}
+
+impl std::fmt::Debug for Copied {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Copied({:x?} until {})", self.victims, self.end)
     }
-    solo.with_state(|state| {
-        let log = state.log.as_mut();
-        log.map(|log| victims.iter().for_each(|victim| log.forget(*victim)))
-    });
-    Ok(victims.len())
+}
+
+impl Copied {
+    /// Whether the segments may be removed.
+    ///
+    /// # Errors
+    /// Why they never may, and this broker cannot go on.
+    pub fn is_synced(&self, solo: &Solo) -> Result<bool, String> {
+        if self.journal.synced() >= self.end || self.plant == Plant::RemovedBeforeSynced {
+            return Ok(true);
+        }
+        match solo.with_state(|state| state.log.as_ref()?.failure()) {
+            Some(why) => Err(why),
+            None => Ok(false),
+        }
+    }
+
+    /// Removes the segments, which may be when [`Copied::is_synced`] says so, and gives how many.
+    ///
+    /// # Errors
+    /// Why this broker cannot go on.
+    pub fn remove(self, solo: &Solo) -> Result<usize, String> {
+        match self.journal.remove_segments(&self.victims) {
+            Ok(()) => {}
+            // Another round removes them.
+            Err(store::RemoveError::TooScattered | store::RemoveError::NotSealed(_)) => {
+                return Ok(0);
+            }
+            Err(error @ store::RemoveError::Disk(_)) => return Err(error.to_string()),
+        }
+        solo.with_state(|state| {
+            let log = state.log.as_mut();
+            log.map(|log| self.victims.iter().for_each(|victim| log.forget(*victim)))
+        });
+        Ok(self.victims.len())
+    }
 }
 
 /// What the segments that stay and are older than one of the victims bring into queues.
@@ -139,6 +205,7 @@ struct Round<'a, N> {
     solo: &'a Solo,
     journal: &'a Arc<Journal>,
     now: &'a N,
+    plant: Plant,
     older: BTreeMap<u64, Contents>,
     left: BTreeMap<QueueKey, Left>,
     has_definitions: bool,
@@ -185,15 +252,26 @@ impl<N: Fn() -> Millis> Round<'_, N> {
 
     /// Appends what `facts` gives, asked with the lock held.
     fn append(&mut self, facts: impl FnOnce(&mut State) -> Vec<Fact>) -> Result<(), String> {
+        let (mut facts, mut early) = (Some(facts), Vec::new());
+        if self.plant == Plant::CopiedLate {
+            let ask = facts.take();
+            early = self
+                .solo
+                .with_state(|state| ask.map(|ask| ask(state)))
+                .unwrap_or_default();
+        }
         let now = (self.now)();
         let appended = self.solo.with_state(|state| {
-            let facts = facts(state);
+            let facts = facts.map_or(early, |facts| facts(state));
             if facts.is_empty() {
                 return Ok(None);
             }
-            let log = state.log.as_mut().ok_or("there is no journal")?;
-            match log.write(now, &mut state.core, facts) {
-                u64::MAX => Err(log.failure().unwrap_or_default()),
+            match state.write(now, facts).ok_or("there is no journal")? {
+                u64::MAX => Err(state
+                    .log
+                    .as_ref()
+                    .and_then(FactLog::failure)
+                    .unwrap_or_default()),
                 end => Ok(Some(end)),
             }
         });
@@ -206,17 +284,19 @@ impl<N: Fn() -> Millis> Round<'_, N> {
     /// Appends what is said of messages that have left, and the definitions.
     fn finish(&mut self) -> Result<(), String> {
         let older = std::mem::take(&mut self.older);
-        let mut left = std::mem::take(&mut self.left);
-        if is_planted(Plant::CompactionDropsDequeues) {
-            left.clear();
-        }
-        let has_definitions =
-            self.has_definitions && !is_planted(Plant::CompactionDropsDefinitions);
+        let left = std::mem::take(&mut self.left);
+        let plant = self.plant;
+        let has_definitions = self.has_definitions && plant != Plant::DefinitionsForgotten;
         self.append(|state| {
-            let left = left.into_iter();
+            let left = left.into_iter().filter(|_| plant != Plant::LeftForgotten);
             let mut facts: Vec<Fact> = left
                 .filter_map(|(queue, left)| {
-                    let before = state.core.gone_before(queue)?.max(left.before);
+                    // Messages of a deleted queue may still go on to its alternate exchange: those that
+                    // have gone must not go again.
+                    let before = match (state.core.gone_before(queue), plant) {
+                        (None, Plant::DeletedForgotten) => return None,
+                        (before, _) => before.unwrap_or(0).max(left.before),
+                    };
                     still_left(queue, before, &left, &older).map(Fact::Dequeued)
                 })
                 .collect();
@@ -225,20 +305,6 @@ impl<N: Fn() -> Millis> Round<'_, N> {
             }
             facts
         })
-    }
-
-    /// Waits until all that was appended is on the disk.
-    fn wait(&self) -> Result<(), String> {
-        if is_planted(Plant::CompactionBeforeSync) {
-            return Ok(());
-        }
-        while self.journal.synced() < self.end {
-            if let Some(why) = self.solo.with_state(|state| state.log.as_ref()?.failure()) {
-                return Err(why);
-            }
-            std::thread::sleep(Duration::from_millis(limits::COMPACTION_LOOKS_MS));
-        }
-        Ok(())
     }
 }
 

@@ -12,11 +12,11 @@ use super::Millis;
 use super::home::{Home, JournalCell};
 use crate::broker::encoding::EncodingError;
 use crate::broker::facts::{EncodedFacts, EncodedMessage, Enqueued, Fact, FactRecord};
-use crate::broker::ids::{QueueKey, ShardId};
+use crate::broker::ids::{GroupTime, QueueKey, ShardId};
 use crate::broker::message::{Message, RestingGauge};
 use crate::broker::recovery::Contradiction;
 use crate::broker::{Core, Options, Recovery};
-use crate::store::{self, Disk, Journal, OpenError, Part, Place, RecordAt, State};
+use crate::store::{self, Disk, Journal, OpenError, Part, Place, RecordAt, State, Writer};
 
 /// The kind of records that hold facts. Numbers of kinds are not used again.
 const FACTS: u8 = 1;
@@ -38,6 +38,42 @@ pub struct Opening {
     pub now: Millis,
     /// Octets of messages that are kept in memory, before bodies stay on the disk.
     pub memory_bytes_max: u64,
+    /// What is done wrongly on purpose, to test the tests.
+    #[doc(hidden)]
+    pub plant: Plant,
+}
+
+/// A fault in the log or its compaction, for the tests that must find it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Plant {
+    /// All as it should be.
+    #[default]
+    None,
+    /// A compaction forgets what was said of messages that have left.
+    LeftForgotten,
+    /// A compaction forgets what was said of messages that have left a queue deleted since.
+    DeletedForgotten,
+    /// A compaction forgets the definitions.
+    DefinitionsForgotten,
+    /// A compaction removes segments before the copies are on the disk.
+    RemovedBeforeSynced,
+    /// A compaction asks what is needed, and appends the copy when something else may have happened.
+    CopiedLate,
+    /// A compaction does not tell messages where their copies are.
+    HomesKept,
+    /// Effects do not wait for the facts of their batch.
+    EffectsNotHeld,
+    /// Effects do not wait for the facts that they rest on.
+    RestsNotHeld,
+    /// The body of a message is looked for at a wrong offset.
+    BodyElsewhere,
+    /// Of a message that is routed on, its old place is not said to be left.
+    OldPlaceKept,
+    /// The time for which the broker was down is not counted.
+    DownTimeForgotten,
+    /// What is needed of a segment is not counted there.
+    LiveNotCounted,
 }
 
 /// Why a core cannot be made of what is on the disk.
@@ -103,6 +139,7 @@ pub struct FactLog {
     /// Where the last record ends; 0 before the first.
     end: u64,
     failure: Option<String>,
+    plant: Plant,
 }
 
 impl fmt::Debug for FactLog {
@@ -122,33 +159,33 @@ impl FactLog {
         options: Options,
         opening: &Opening,
     ) -> Result<(FactLog, Core, store::Recovery), LogError> {
-        let mut reading = Reading::new(options, opening.memory_bytes_max);
-        let (journal, found) = Journal::open(disk, journal, opening.store_id, &mut |at, octets| {
+        let mut reading = Reading::new(options, opening);
+        let opened = Journal::open(disk, journal, opening.store_id, &mut |at, octets| {
             reading.take(&at, octets)
-        })
-        .map_err(LogError::Journal)?;
-        let journal = Arc::new(journal);
-        // It was empty until now.
-        let _ = reading.cell.set(journal.clone());
-        let wall = opening.wall_at_zero.saturating_add(opening.now.0);
-        let elapsed = reading
-            .last_wall
-            .map_or(0, |last| wall.saturating_sub(last));
-        let core = reading.recovery.finish(elapsed);
-        let core = core.map_err(LogError::Contradiction)?;
-        let log = FactLog {
-            journal,
-            cell: reading.cell,
-            wall_at_zero: opening.wall_at_zero,
-            memory_bytes_max: opening.memory_bytes_max,
-            gauge: reading.gauge,
-            is_over: false,
-            look_in: 0,
-            contents: reading.contents,
-            end: 0,
-            failure: None,
-        };
+        });
+        let (journal, found) = opened.map_err(LogError::Journal)?;
+        let (log, core) = reading.finish(journal, opening)?;
         Ok((log, core, found))
+    }
+
+    /// The same, but what is written is brought to the disk by whoever calls [`Writer::turn`].
+    ///
+    /// # Errors
+    /// As for [`FactLog::open`].
+    pub fn open_without_thread(
+        disk: Arc<dyn Disk>,
+        journal: &store::Options,
+        options: Options,
+        opening: &Opening,
+    ) -> Result<(FactLog, Core, Writer, store::Recovery), LogError> {
+        let mut reading = Reading::new(options, opening);
+        let id = opening.store_id;
+        let opened = Journal::open_without_thread(disk, journal, id, &mut |at, octets| {
+            reading.take(&at, octets)
+        });
+        let (journal, writer, found) = opened.map_err(LogError::Journal)?;
+        let (log, core) = reading.finish(journal, opening)?;
+        Ok((log, core, writer, found))
     }
 
     /// The journal.
@@ -167,6 +204,11 @@ impl FactLog {
         }
     }
 
+    /// What is done wrongly on purpose.
+    pub(super) fn plant(&self) -> Plant {
+        self.plant
+    }
+
     /// Counts the bodies that are not in memory.
     pub fn gauge(&self) -> &RestingGauge {
         &self.gauge
@@ -182,11 +224,20 @@ impl FactLog {
         self.contents.remove(&segment);
     }
 
-    /// Writes what a batch, or a compaction, decided. It is on the disk when the journal is synced to
-    /// the position given; that is never when it cannot be written. Bodies leave the memory when
-    /// the queues take too much of it.
-    pub fn write(&mut self, now: Millis, core: &mut Core, facts: Vec<Fact>) -> u64 {
-        self.end = self.write_record(now, core, facts);
+    /// Writes what a batch, or a compaction, decided, with the group time that it is at `now`. It is on
+    /// the disk when the journal is synced to the position given; that is never when it cannot be
+    /// written. Bodies leave the memory when the queues take too much of it.
+    pub fn write(
+        &mut self,
+        (now, time): (Millis, GroupTime),
+        core: &mut Core,
+        mut facts: Vec<Fact>,
+    ) -> u64 {
+        let comes = |fact: &Fact| matches!(fact, Fact::Enqueued(_));
+        if self.plant == Plant::OldPlaceKept && facts.iter().any(comes) {
+            facts.retain(|fact| !matches!(fact, Fact::Dequeued(_)));
+        }
+        self.end = self.write_record((now, time), core, facts);
         self.end
     }
 
@@ -195,10 +246,15 @@ impl FactLog {
         self.end
     }
 
-    fn write_record(&mut self, now: Millis, core: &mut Core, facts: Vec<Fact>) -> u64 {
+    fn write_record(
+        &mut self,
+        (now, time): (Millis, GroupTime),
+        core: &mut Core,
+        facts: Vec<Fact>,
+    ) -> u64 {
         let mut record = FactRecord {
             index: core.index(),
-            time: core.time(),
+            time,
             facts,
         };
         match self.append(now, &mut record) {
@@ -254,8 +310,15 @@ impl FactLog {
             Fact::Enqueued(fact) => Some(fact),
             _ => None,
         });
+        let start = match self.plant {
+            Plant::BodyElsewhere => 0,
+            _ => STAMP_BYTES,
+        };
         for (fact, at) in enqueued.zip(&encoded.contents) {
-            let home = Home::new(&self.cell, place, STAMP_BYTES + at, &fact.message);
+            let home = Home::new(&self.cell, place, start + at, &fact.message);
+            if self.plant == Plant::LiveNotCounted {
+                home.count_no_more();
+            }
             self.settle_home(core, fact, Arc::new(home), is_over);
         }
     }
@@ -272,7 +335,7 @@ impl FactLog {
             let Some(held) = core.message_at(place.queue, place.position) else {
                 continue;
             };
-            if !Arc::ptr_eq(held, &fact.message) {
+            if !Arc::ptr_eq(held, &fact.message) && self.plant != Plant::HomesKept {
                 held.set_home(home.clone());
             }
             if let Some(resting) = &resting
@@ -306,15 +369,44 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(options: Options, memory_bytes_max: u64) -> Reading {
+    fn new(options: Options, opening: &Opening) -> Reading {
         Reading {
             recovery: Recovery::new(ShardId::default(), options),
             cell: JournalCell::default(),
             gauge: RestingGauge::default(),
-            memory_bytes_left: memory_bytes_max,
+            memory_bytes_left: opening.memory_bytes_max,
             last_wall: None,
             contents: BTreeMap::new(),
         }
+    }
+
+    /// The log, all of its records having been read, and the core that it tells of.
+    fn finish(self, journal: Journal, opening: &Opening) -> Result<(FactLog, Core), LogError> {
+        let journal = Arc::new(journal);
+        // It was empty until now.
+        let _ = self.cell.set(journal.clone());
+        let wall = opening.wall_at_zero.saturating_add(opening.now.0);
+        let last_wall = match opening.plant {
+            Plant::DownTimeForgotten => None,
+            _ => self.last_wall,
+        };
+        let elapsed = last_wall.map_or(0, |last| wall.saturating_sub(last));
+        let core = self.recovery.finish(elapsed);
+        let core = core.map_err(LogError::Contradiction)?;
+        let log = FactLog {
+            journal,
+            cell: self.cell,
+            wall_at_zero: opening.wall_at_zero,
+            memory_bytes_max: opening.memory_bytes_max,
+            gauge: self.gauge,
+            is_over: false,
+            look_in: 0,
+            contents: self.contents,
+            end: 0,
+            failure: None,
+            plant: opening.plant,
+        };
+        Ok((log, core))
     }
 
     fn take(&mut self, at: &RecordAt, octets: &[u8]) -> Result<(), String> {

@@ -38,6 +38,11 @@ impl Home {
             counted,
         }
     }
+
+    /// What [`super::fact_log::Plant::LiveNotCounted`] does.
+    pub(super) fn count_no_more(&self) {
+        self.place.segment().count_live(-self.counted);
+    }
 }
 
 impl Drop for Home {

@@ -13,13 +13,12 @@ use std::task::Waker;
 use parking_lot::Mutex;
 
 use super::clock::GroupClock;
-use super::fact_log::FactLog;
+use super::fact_log::{FactLog, Plant};
 use super::outbox::{Outboxes, Woken};
 use super::paging::Paging;
 use super::{Group, Millis, Outstanding, limits};
 use crate::broker::ids::{ConnectionNumber, GroupTime, MemberId, ShardId};
-use crate::broker::plant::{Plant, is_planted};
-use crate::broker::{Applied, Batch, Command, Core, Effect, Options, Origin, Out};
+use crate::broker::{Applied, Batch, Command, Core, Effect, Fact, Options, Origin, Out, plant};
 use crate::store::{self, Journal};
 
 /// A broker that stands alone.
@@ -258,25 +257,33 @@ impl State {
     /// Appends what the batch decided to the journal. The position that it has to be synced to before
     /// anything of the batch is seen; 0 when there is nothing to wait for.
     fn log(&mut self, now: Millis) -> u64 {
-        let facts = &mut self.out.facts;
-        match &mut self.log {
-            Some(log) if !facts.is_empty() => {
-                let mut facts = std::mem::take(facts);
-                if is_planted(Plant::BatchInTwoRecords) {
-                    let second = facts.split_off(facts.len() / 2);
-                    log.write(now, &mut self.core, std::mem::replace(&mut facts, second));
-                }
-                let end = log.write(now, &mut self.core, facts);
-                match is_planted(Plant::CompletionBeforeSync) {
-                    true => 0,
-                    false => end,
-                }
+        let planted = self.log.as_ref().map_or(Plant::None, FactLog::plant);
+        if !self.out.facts.is_empty() {
+            let mut facts = std::mem::take(&mut self.out.facts);
+            if plant::is_planted(plant::Plant::BatchInTwoRecords) {
+                let second = facts.split_off(facts.len() / 2);
+                self.write(now, std::mem::replace(&mut facts, second));
             }
-            Some(log) if self.out.rests_on_facts && !is_planted(Plant::DeliveryBeforeSync) => {
-                log.end()
-            }
+            let end = self.write(now, facts).unwrap_or(0);
+            return match planted {
+                Plant::EffectsNotHeld if end != u64::MAX => 0,
+                _ => end,
+            };
+        }
+        match &self.log {
+            Some(log) if self.out.rests_on_facts && planted != Plant::RestsNotHeld => log.end(),
             _ => 0,
         }
+    }
+
+    /// Appends facts to the journal, if there is one, and gives the position to which it has to be
+    /// synced. The record says what group time it is now: a start later counts on from it.
+    pub(super) fn write(&mut self, now: Millis, facts: Vec<Fact>) -> Option<u64> {
+        let log = self.log.as_mut()?;
+        let time = self.clock.time(now);
+        // A later one, when somebody with a later `now` has come before.
+        let now = self.clock.when(time).unwrap_or(now);
+        Some(log.write((now, time), &mut self.core, facts))
     }
 
     /// Applies, puts the effects into the outboxes, and finds out whom to wake. Gives the position to
@@ -390,7 +397,7 @@ impl Group for Solo {
     }
 
     fn is_full(&self) -> bool {
-        self.is_full.load(Ordering::Relaxed) && !is_planted(Plant::FullIgnored)
+        self.is_full.load(Ordering::Relaxed) && !plant::is_planted(plant::Plant::FullIgnored)
     }
 
     fn is_memory_full(&self) -> bool {
@@ -405,7 +412,7 @@ impl Group for Solo {
 
     fn failure(&self) -> Option<String> {
         let failure = self.failure.get().cloned();
-        failure.filter(|_| !is_planted(Plant::FailureIgnored))
+        failure.filter(|_| !plant::is_planted(plant::Plant::FailureIgnored))
     }
 
     fn finish(&self, _: Millis) -> Result<Option<String>, String> {

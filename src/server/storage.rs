@@ -68,15 +68,17 @@ pub fn start(
         ));
     }
     let disk = open_disk(&directory)?;
+    let planted = plant::from_environment()?;
     let now = clock.millis();
     let opening = Opening {
         store_id: random,
         wall_at_zero: clock::wall_milliseconds().saturating_sub(now.0),
         now,
         memory_bytes_max: options.memory_limit.unwrap_or_else(memory::default_limit),
+        plant: planted.log,
     };
     let journal = store::Options {
-        plant: plant::from_environment()?,
+        plant: planted.journal,
         ..journal_options(options)
     };
     let opened = FactLog::open(Arc::new(disk), &journal, core_options.clone(), &opening);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ferrymq::broker::ids::MemberId;
 use ferrymq::broker::{Core, Fact, Options, Request};
 use ferrymq::cluster::entry_log::{EntryLog, Plant};
-use ferrymq::cluster::fact_log::{FactLog, Opening};
+use ferrymq::cluster::fact_log::{self, FactLog, Opening};
 use ferrymq::cluster::solo::Solo;
 use ferrymq::cluster::{Group, Millis};
 use ferrymq::store::{self, Disk, SimulatedDisk};
@@ -210,6 +210,7 @@ fn open_facts(disk: &SimulatedDisk) -> (FactLog, Core) {
         wall_at_zero: WALL_AT_ZERO,
         now: Millis(0),
         memory_bytes_max: 1 << 30,
+        plant: fact_log::Plant::None,
     };
     let journal = store::Options {
         segment_bytes: 4096,
