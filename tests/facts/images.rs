@@ -55,7 +55,8 @@ fn what_clients_saw_holds_after_any_crash() {
 }
 
 /// Images in which a planted fault must be found: always the same, since a fault that is rarely
-/// found would fail now and then.
+/// found would fail now and then. Those that only show when the disk is slow, or a kill comes at the
+/// right moment, are found by `durable_faults` and `durable_kills`.
 const PLANTED_IMAGES: u64 = 3000;
 
 fn is_found(plant: Plant) {
@@ -81,11 +82,6 @@ fn planted_definitions_forgotten_by_compaction_are_found() {
 }
 
 #[test]
-fn planted_removal_before_copies_are_synced_is_found() {
-    is_found(Plant::RemovedBeforeSynced);
-}
-
-#[test]
 fn planted_copy_that_comes_late_is_found() {
     is_found(Plant::CopiedLate);
 }
@@ -98,11 +94,6 @@ fn planted_homes_not_moved_by_compaction_are_found() {
 #[test]
 fn planted_effects_not_held_are_found() {
     is_found(Plant::EffectsNotHeld);
-}
-
-#[test]
-fn planted_effects_that_do_not_wait_for_what_they_rest_on_are_found() {
-    is_found(Plant::RestsNotHeld);
 }
 
 #[test]
