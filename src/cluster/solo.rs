@@ -94,7 +94,8 @@ impl Solo {
         }
     }
 
-    /// The group of a broker with a journal: `core` is what [`FactLog::open`] made of it.
+    /// The group of a broker with a journal: `core` is what [`FactLog::open`] made of it, and `now`
+    /// the time that it was opened with: what reading it took is time that has passed.
     pub fn with_log(
         member: MemberId,
         epoch: u64,

@@ -87,7 +87,7 @@ pub fn start(
     let gauge = log.gauge().clone();
     let member = MemberId(found.store_id);
     let epoch = 1;
-    let solo = Solo::with_log(member, epoch, (log, core), core_options, clock.millis());
+    let solo = Solo::with_log(member, epoch, (log, core), core_options, now);
     let pages = store::Options {
         sync: store::SyncMode::None,
         spare_bytes: 0,
