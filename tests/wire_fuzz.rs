@@ -10,8 +10,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ferrymq::broker::encoding::{Decoder, Encoder, Record};
 use ferrymq::broker::facts::{BindingDefinition, Dequeued, Fact, FactRecord, Positions};
-use ferrymq::broker::ids::{GroupTime, QueueKey, ShardId};
-use ferrymq::broker::{Options, Recovery};
+use ferrymq::broker::ids::{GroupTime, MemberId, QueueKey, ShardId};
+use ferrymq::broker::{self, Options, Origin, Recovery};
+use ferrymq::cluster::raft;
 use ferrymq::wire::frame::FrameHeader;
 use ferrymq::wire::url::Url;
 use ferrymq::wire::{Command, Control, Cursor, Value, header};
@@ -31,7 +32,9 @@ const FUZZERS: &[(&str, Fuzzer)] = &[
     ("frame_header", frame_header),
     ("url", url),
     ("fact_record", fact_record),
+    ("raft_message", raft_message),
     ("canary", canary),
+    ("raft_canary", raft_canary),
 ];
 
 const ROUNDS: u64 = 1500;
@@ -58,7 +61,10 @@ fn run(name: &str, rounds: u64) -> Result<(), String> {
 #[test]
 fn smoke() {
     let rounds = number("FUZZ_ROUNDS").unwrap_or(ROUNDS);
-    for (name, _) in FUZZERS.iter().filter(|fuzzer| fuzzer.0 != "canary") {
+    for (name, _) in FUZZERS
+        .iter()
+        .filter(|fuzzer| !fuzzer.0.ends_with("canary"))
+    {
         run(name, rounds).unwrap();
     }
 }
@@ -66,6 +72,8 @@ fn smoke() {
 #[test]
 fn the_canary_dies() {
     assert!(run("canary", 500).unwrap_err().starts_with("canary, seed "));
+    let of_raft = run("raft_canary", 500).unwrap_err();
+    assert!(of_raft.starts_with("raft_canary, seed "));
 }
 
 /// Holds a rule that does not hold: a damaged control is never read.
@@ -256,4 +264,85 @@ fn fact_record(_: &Description, mut seeded: Seeded) {
     let once = encoded(&read);
     assert_eq!(FactRecord::decode(&mut Decoder::new(&once)), Ok(read));
     let _ = recovery.finish(seeded.u64());
+}
+
+/// What a member of a raft group sends, made by hand as the layout says.
+fn raft_bytes(seeded: &mut Seeded) -> Vec<u8> {
+    let (from, to) = (1 + seeded.below(3) as u64, 4u64);
+    let mut bytes = Vec::new();
+    let number = |bytes: &mut Vec<u8>, number: u64| bytes.extend_from_slice(&number.to_be_bytes());
+    let sized = |bytes: &mut Vec<u8>, octets: &[u8]| {
+        bytes.extend_from_slice(&(octets.len() as u32).to_be_bytes());
+        bytes.extend_from_slice(octets);
+    };
+    for field in [9, from, to] {
+        number(&mut bytes, field);
+    }
+    if seeded.once_in(4) {
+        let mut encoder = Encoder::default();
+        let id = MemberId(from);
+        let origin = Origin::Member {
+            id,
+            epoch: 1,
+            seq: seeded.u64(),
+        };
+        (origin, vec![broker::Command::Tick]).encode(&mut encoder);
+        bytes.push(2);
+        sized(&mut bytes, &encoder.bytes);
+        return bytes;
+    }
+    let kind = 1 + seeded.below(13) as u8;
+    bytes.extend_from_slice(&[1, kind]);
+    let (term, index) = (5 + seeded.below(9) as u64, seeded.below(99) as u64);
+    for field in [to, from, term, 4, index, index, 0, 0, seeded.u64(), 0] {
+        number(&mut bytes, field);
+    }
+    bytes.push(seeded.below(2) as u8);
+    number(&mut bytes, seeded.u64());
+    sized(&mut bytes, &seeded.bytes(20));
+    let entries = if kind == 1 { seeded.below(4) as u32 } else { 0 };
+    bytes.extend_from_slice(&entries.to_be_bytes());
+    for n in 1..=u64::from(entries) {
+        bytes.push(1 + seeded.below(3) as u8);
+        number(&mut bytes, 5);
+        number(&mut bytes, index + n);
+        sized(&mut bytes, &seeded.bytes(9));
+        sized(&mut bytes, &seeded.bytes(60));
+    }
+    bytes.push(u8::from(kind == 5));
+    if kind == 5 {
+        number(&mut bytes, 1 + index);
+        number(&mut bytes, term);
+        for members in [&[1u64, 2, 3][..], &[4], &[], &[]] {
+            bytes.extend_from_slice(&(members.len() as u32).to_be_bytes());
+            members
+                .iter()
+                .for_each(|member| number(&mut bytes, *member));
+        }
+        bytes.push(0);
+        sized(&mut bytes, &seeded.bytes(90));
+    }
+    bytes
+}
+
+fn raft_message(_: &Description, mut seeded: Seeded) {
+    let mut bytes = raft_bytes(&mut seeded);
+    let whole = raft::reread(&bytes);
+    assert_eq!(whole, Ok(Some(bytes.clone())), "what was sent is read");
+    seeded.damage(&mut bytes);
+    match raft::reread(&bytes) {
+        Ok(again) => assert_eq!(
+            again.as_ref(),
+            Some(&bytes),
+            "what is read is all that there is"
+        ),
+        Err(error) => assert!(error.offset <= bytes.len()),
+    }
+}
+
+/// Holds a rule that does not hold: a damaged message is never read.
+fn raft_canary(_: &Description, mut seeded: Seeded) {
+    let mut bytes = raft_bytes(&mut seeded);
+    seeded.damage(&mut bytes);
+    assert!(raft::reread(&bytes).is_err());
 }

@@ -26,13 +26,15 @@ use self::contents::{Contents, SnapshotAt};
 use self::records::{EntryHead, PieceHead, Truncated};
 use super::limits;
 use super::machine::Machine;
+use crate::broker::ids::ShardId;
 use crate::broker::snapshot::Snapshot;
 use crate::broker::{Batch, Out};
 use crate::store::{
     self, Disk, Journal, OpenError, Part, Place, RecordAt, Recovery, RemoveError, State, Writer,
 };
 
-pub use self::records::Voter;
+pub use self::records::{Configuration, RaftBase, RaftState, Voter};
+pub(super) use self::records::{octets, whole};
 
 /// What can be chosen about a log. All of it may differ from one opening to the next.
 #[derive(Clone, Debug)]
@@ -262,8 +264,74 @@ impl EntryLog {
         let parts = [Part::Octets(&wall_octets), Part::Octets(batch)];
         let place = self.write(records::ENTRY, &parts)?;
         let end = place.end();
-        self.contents.add_entry(EntryHead { wall, index }, place)?;
+        let term = 0;
+        self.contents
+            .add_entry(EntryHead { wall, index, term }, place)?;
         self.unsynced.push_back((end, index));
+        Ok(())
+    }
+
+    /// Appends an entry of a raft group, which is one more than the last: when it was first written,
+    /// the term of the leader that ordered it, and what raft has of it.
+    pub fn append_raft(
+        &mut self,
+        (wall, index, term): (u64, u64, u64),
+        entry: &[u8],
+    ) -> Result<(), String> {
+        if index != self.last_index() + 1 {
+            let last = self.last_index();
+            return Err(format!("entry {index} is not the one behind {last}"));
+        }
+        let head = EntryHead { wall, index, term };
+        let octets = records::octets(&((wall, ShardId::default()), (index, term)));
+        let parts = [Part::Octets(&octets), Part::Octets(entry)];
+        let place = self.write(records::RAFT_ENTRY, &parts)?;
+        let end = place.end();
+        self.contents.add_entry(head, place)?;
+        self.unsynced.push_back((end, index));
+        Ok(())
+    }
+
+    /// What raft has of an entry that is in the log by itself.
+    pub fn raft_entry(&self, index: u64) -> Result<Vec<u8>, String> {
+        let at = self.contents.entry(index);
+        let at = at.ok_or_else(|| format!("entry {index} is not in the log by itself"))?;
+        let mut octets = self.read(&at.place)?;
+        octets.drain(..records::RAFT_HEAD_BYTES.min(octets.len()));
+        Ok(octets)
+    }
+
+    /// The term of an entry that is in the log by itself, or the last one in the snapshot.
+    pub fn raft_term(&self, index: u64) -> Option<u64> {
+        let base = self.contents.raft_base();
+        let of_base = base.filter(|base| base.index == index);
+        let of_entry = || self.contents.entry(index).map(|at| at.term);
+        of_base.map(|base| base.term).or_else(of_entry)
+    }
+
+    /// What the member of a raft group has promised.
+    pub fn raft_state(&self) -> Option<RaftState> {
+        self.contents.raft_state()
+    }
+
+    /// What raft must know of the newest snapshot.
+    pub fn raft_base(&self) -> Option<&RaftBase> {
+        self.contents.raft_base()
+    }
+
+    /// The member of a raft group promises something: it counts when it is on the disk.
+    pub fn promise(&mut self, state: RaftState) -> Result<(), String> {
+        let octets = records::octets(&state);
+        let place = self.write(records::RAFT_STATE, &[Part::Octets(&octets)])?;
+        self.contents.add_raft_state(state, &place);
+        Ok(())
+    }
+
+    /// Says what raft must know of the snapshot that is written next.
+    pub fn raft_base_follows(&mut self, base: RaftBase) -> Result<(), String> {
+        let octets = records::octets(&base);
+        let place = self.write(records::RAFT_BASE, &[Part::Octets(&octets)])?;
+        self.contents.add_raft_base(base, &place);
         Ok(())
     }
 
@@ -374,6 +442,9 @@ impl EntryLog {
     fn write_snapshot(&mut self, wall: u64, index: u64, snapshot: Snapshot) -> Result<(), String> {
         if let Some(voter) = self.voter() {
             self.vote(voter)?;
+        }
+        if let Some(state) = self.raft_state() {
+            self.promise(state)?;
         }
         let (state, messages) = (Bytes::from(snapshot.state), Bytes::from(snapshot.messages));
         let (state_bytes, messages_bytes) = (state.len() as u64, messages.len() as u64);
@@ -488,7 +559,10 @@ pub fn give_back(journal: &Journal, segments: &[u64]) -> Result<(), String> {
 }
 
 /// A machine as a snapshot has it.
-pub(super) fn machine_at<M: Machine>(index: u64, snapshot: &Snapshot) -> Result<M, String> {
+pub(in crate::cluster) fn machine_at<M: Machine>(
+    index: u64,
+    snapshot: &Snapshot,
+) -> Result<M, String> {
     let place = format!("the snapshot at entry {index}");
     let machine = M::decode(snapshot).map_err(|error| format!("{place}: {error}"))?;
     match machine.index() {
@@ -518,6 +592,18 @@ fn take(contents: &mut Contents, plant: Plant, at: RecordAt, payload: &[u8]) -> 
         records::TRUNCATED if plant == Plant::TruncationIgnored => Ok(()),
         records::TRUNCATED => contents.truncate(records::whole(payload).map_err(text)?),
         records::VOTER => contents.add_voter(records::whole(payload).map_err(text)?, &at.place),
+        records::RAFT_ENTRY => {
+            let head = EntryHead::decode_raft(payload).map_err(text)?;
+            contents.add_entry(head, at.place)
+        }
+        records::RAFT_STATE => {
+            contents.add_raft_state(records::whole(payload).map_err(text)?, &at.place);
+            Ok(())
+        }
+        records::RAFT_BASE => {
+            contents.add_raft_base(records::whole(payload).map_err(text)?, &at.place);
+            Ok(())
+        }
         kind => Err(format!("a record of the unknown kind {kind}")),
     }
 }

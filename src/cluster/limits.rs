@@ -74,3 +74,51 @@ pub const FULL_LOOKS_MS: u64 = 500;
 
 /// Messages looked at in one piece of paging, with the group's lock held.
 pub const PAGED_MESSAGES_PER_PIECE: u32 = 256;
+
+/// Members of one group: more than any sensible cluster, and a bound for what one message can name.
+pub const MEMBERS_MAX: usize = 64;
+
+/// Raft: milliseconds of one tick, in which the two below are counted.
+pub const RAFT_TICK_MS: u64 = 50;
+
+/// Raft: ticks between two heartbeats of the leader.
+pub const RAFT_HEARTBEAT_TICKS: usize = 2;
+
+/// Raft: ticks without a leader after which a member stands for election, and again as many at most,
+/// so that few stand at the same time: a new leader is there within a second or two.
+pub const RAFT_ELECTION_TICKS: usize = 10;
+
+/// Raft: octets of one message, beside a single large entry: what a network takes at once.
+pub const RAFT_APPEND_BYTES: u64 = 256 * 1024;
+
+/// Raft: messages with entries on their way to one member: with the octets above, what a fast network
+/// keeps in flight.
+pub const RAFT_INFLIGHT_MAX: usize = 64;
+
+/// Raft: octets of entries that the leader has ordered and no majority has: more proposals are sent
+/// again later, so that a leader without a majority fills neither its memory nor its disk.
+pub const RAFT_UNCOMMITTED_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Raft: octets of committed entries that are applied before anything else is done.
+pub const RAFT_APPLIED_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Raft: octets of one entry: a batch is one message of any size and little more. A larger one ends
+/// its connection.
+pub const RAFT_ENTRY_BYTES_MAX: usize = 128 * 1024 * 1024;
+
+/// Raft: octets of one message as it travels, a snapshot in one piece being the largest.
+pub const RAFT_MESSAGE_BYTES_MAX: usize = 1024 * 1024 * 1024;
+
+/// Raft: octets of the context of a message or entry, which only we fill.
+pub const RAFT_CONTEXT_BYTES_MAX: usize = 64;
+
+/// Raft: octets of the newest entries that are kept in memory, for the members that follow.
+pub const RAFT_RECENT_BYTES: usize = 8 * 1024 * 1024;
+
+/// Raft: entries that a learner may be behind when it is made a voter: it has the rest before a
+/// majority is counted again.
+pub const RAFT_LEARNER_BEHIND_MAX: u64 = 64;
+
+/// Raft: ticks after which a snapshot that was sent and not answered is sent again: some seconds, in
+/// which a large one comes over a network that is not slow.
+pub const RAFT_SNAPSHOT_TICKS: u64 = 100;

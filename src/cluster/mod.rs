@@ -3,7 +3,8 @@
 //! A *group* gives the order: members propose commands, the group numbers them, and every member
 //! applies the same batches to its own core. [`Group`] is one member's seat in a group; what stands
 //! behind it is [`solo`] (one broker: order of arrival, applied in place, nothing encoded) or
-//! [`lockstep`] (three cores in one process, for tests).
+//! [`lockstep`] (three cores in one process, for tests) or [`raft`] (an order that a majority of the
+//! members' logs has).
 
 pub mod clock;
 pub mod compaction;
@@ -15,6 +16,7 @@ pub mod lockstep;
 pub mod machine;
 pub mod outbox;
 pub mod paging;
+pub mod raft;
 pub mod solo;
 
 use std::task::Waker;
@@ -32,6 +34,9 @@ pub struct Outstanding {
     /// Batches of the connection that are proposed and not yet applied. Reading from its socket
     /// pauses while there are [`limits::PROPOSED_BATCHES_MAX`].
     pub proposed: usize,
+    /// The connection has no outbox any more: the group ended its sessions, and the socket is to be
+    /// closed.
+    pub is_ended: bool,
 }
 
 /// One member's seat in a group.

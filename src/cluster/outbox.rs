@@ -105,6 +105,12 @@ impl Outboxes {
         self.boxes.contains_key(&connection)
     }
 
+    /// Batches of a connection that are proposed and not yet applied.
+    pub fn proposed_by(&self, connection: ConnectionNumber) -> usize {
+        let found = self.boxes.get(&connection);
+        found.map_or(0, |outbox| outbox.proposed)
+    }
+
     /// Gives up an outbox with what is in it.
     pub fn close(&mut self, connection: ConnectionNumber) {
         self.boxes.remove(&connection);
@@ -122,11 +128,15 @@ impl Outboxes {
     pub fn take(&mut self, connection: ConnectionNumber, effects: &mut Vec<Effect>) -> Outstanding {
         debug_assert!(effects.is_empty(), "what is left there would be told late");
         let Some(outbox) = self.boxes.get_mut(&connection) else {
-            return Outstanding::default();
+            return Outstanding {
+                proposed: 0,
+                is_ended: true,
+            };
         };
         if outbox.effects.is_empty() {
             return Outstanding {
                 proposed: outbox.proposed,
+                is_ended: false,
             };
         }
         if effects.capacity() > limits::OUTBOX_KEPT_EFFECTS {
@@ -135,6 +145,7 @@ impl Outboxes {
         std::mem::swap(&mut outbox.effects, effects);
         Outstanding {
             proposed: outbox.proposed,
+            is_ended: false,
         }
     }
 

@@ -281,6 +281,8 @@ impl Driver {
             open.adapter
                 .handle_effects(&mut self.protocol, &mut open.effects);
         }
+        // The group has ended its sessions: the client is to come again.
+        self.is_dead |= open.outstanding.is_ended;
     }
 
     fn return_headroom(&mut self) -> bool {

@@ -150,7 +150,8 @@ impl<C: Cluster> World<C> {
         }
     }
 
-    fn publish(&mut self, at: At, exchange: &str, key: &str, accept_mode: AcceptMode) {
+    /// A session publishes a message.
+    pub fn publish(&mut self, at: At, exchange: &str, key: &str, accept_mode: AcceptMode) {
         let ttl = self.dice.chance(100).then_some(TTL);
         let padding = self.dice.below(200) as usize;
         self.uids += 1;
@@ -206,7 +207,7 @@ impl<C: Cluster> World<C> {
     }
 
     /// Subscribes to a queue and gives the subscription's name.
-    fn subscribe(
+    pub fn subscribe(
         &mut self,
         at: At,
         queue: &str,
@@ -269,7 +270,8 @@ impl<C: Cluster> World<C> {
         self.flow(at, destination, messages, bytes);
     }
 
-    fn flow(&mut self, at: At, destination: &str, messages: u32, bytes: u32) {
+    /// A session grants credit.
+    pub fn flow(&mut self, at: At, destination: &str, messages: u32, bytes: u32) {
         for (unit, value) in [(CreditUnit::MESSAGE, messages), (CreditUnit::BYTE, bytes)] {
             let session = self.session(at);
             let place = session.place;

@@ -260,6 +260,10 @@ impl<C: Cluster> World<C> {
             let told = |text| format!("connection {connection}: {text}, told {}", told(&effect));
             self.effect(connection, &effect).map_err(told)?;
         }
+        if outstanding.is_ended {
+            self.trace.line(format_args!("{connection}: was ended"));
+            self.gone(connection);
+        }
         Ok(count)
     }
 

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::records::{EntryHead, PIECE_HEAD_BYTES, PieceHead, Truncated, Voter};
+use super::records::{
+    EntryHead, PIECE_HEAD_BYTES, PieceHead, RaftBase, RaftState, Truncated, Voter,
+};
 use crate::store::Place;
 
 /// Where an entry is.
@@ -10,6 +12,8 @@ use crate::store::Place;
 pub struct EntryAt {
     /// When it was first written.
     pub wall: u64,
+    /// The term of the raft leader that ordered it; 0 in other groups.
+    pub term: u64,
     /// Its record.
     pub place: Place,
 }
@@ -53,6 +57,10 @@ pub struct Contents {
     snapshot: Option<SnapshotAt>,
     /// The newest, and the segment that it is in.
     voter: Option<(Voter, u64)>,
+    /// The newest, and the segment that it is in.
+    raft_state: Option<(RaftState, u64)>,
+    /// Of the newest snapshot and those that are not whole yet, by index; and where each is.
+    raft_bases: BTreeMap<u64, (RaftBase, u64)>,
     /// By segment: the highest index of an entry in it.
     segments: BTreeMap<u64, u64>,
     /// A snapshot of which not all pieces have come.
@@ -118,7 +126,32 @@ impl Contents {
         let snapshot = self.snapshot.as_ref().and_then(|at| at.places.first());
         let snapshot = snapshot.map_or(0, |place| place.segment().number());
         let voter = self.voter.map_or(u64::MAX, |(_, segment)| segment);
-        snapshot.min(voter)
+        let state = self.raft_state.map_or(u64::MAX, |(_, segment)| segment);
+        let base = self.raft_bases.get(&self.snapshot_index());
+        let base = base.map_or(u64::MAX, |(_, segment)| *segment);
+        snapshot.min(voter).min(state).min(base)
+    }
+
+    /// What a member of a raft group has promised.
+    pub fn raft_state(&self) -> Option<RaftState> {
+        self.raft_state.map(|(state, _)| state)
+    }
+
+    /// What raft must know of the newest snapshot.
+    pub fn raft_base(&self) -> Option<&RaftBase> {
+        let base = self.raft_bases.get(&self.snapshot_index());
+        base.map(|(base, _)| base)
+    }
+
+    /// A member of a raft group promises something.
+    pub fn add_raft_state(&mut self, state: RaftState, place: &Place) {
+        self.raft_state = Some((state, place.segment().number()));
+    }
+
+    /// It is said what raft must know of the snapshot that comes.
+    pub fn add_raft_base(&mut self, base: RaftBase, place: &Place) {
+        let segment = place.segment().number();
+        self.raft_bases.insert(base.index, (base, segment));
     }
 
     /// The highest index of an entry in a segment; 0 for none.
@@ -154,8 +187,8 @@ impl Contents {
         let last = self.segments.entry(place.segment().number()).or_default();
         *last = (*last).max(head.index);
         self.entry_bytes += place.bytes();
-        let wall = head.wall;
-        self.entries.push_back(EntryAt { wall, place });
+        let EntryHead { wall, term, .. } = head;
+        self.entries.push_back(EntryAt { wall, term, place });
         Ok(())
     }
 
@@ -223,6 +256,7 @@ impl Contents {
         let first = self.first_index();
         self.missing = (index + 1 < first).then(|| (index + 1, first - 1));
         self.snapshot = Some(snapshot);
+        self.raft_bases = self.raft_bases.split_off(&index);
         Ok(())
     }
 

@@ -1,0 +1,194 @@
+//! The leader's duties: it makes group time, orders what is proposed and the sequencer's own commands,
+//! ends the sessions of members that are silent, and lets newcomers in.
+
+use std::collections::BTreeMap;
+
+use raft::{ProgressState, SnapshotStatus};
+
+use super::member::{Member, Now};
+use super::ordered::Change;
+use super::proposals::Proposals;
+use crate::broker::ids::MemberId;
+use crate::broker::{Command, Origin};
+use crate::cluster::clock::GroupClock;
+use crate::cluster::entry_log::{self, Configuration};
+use crate::cluster::machine::Machine;
+use crate::cluster::{Millis, limits};
+
+/// What a member has while it leads and has applied the first entry of its term.
+pub(super) struct Lead {
+    pub term: u64,
+    clock: GroupClock,
+    /// Whether an entry of its own is on its way.
+    pub is_ticking: bool,
+    /// By member: at which tick something was last heard of it.
+    pub heard: BTreeMap<u64, u64>,
+    /// By member: the epoch that it was said to be down in.
+    down: BTreeMap<u64, u64>,
+}
+
+impl<M: Machine> Member<M> {
+    /// Begins to give the order, once the first entry of its term is applied.
+    pub(super) fn begin_to_lead(&mut self, term: u64) {
+        if self.lead.is_some() || !self.is_elected() || term != self.raw.raft.term {
+            return;
+        }
+        let mut base = self.machine.time();
+        if !std::mem::replace(&mut self.has_followed, true) {
+            // Nobody led while it was down, as far as it knows.
+            let last = self.log().last_wall().unwrap_or(self.now.wall);
+            base = base.plus(self.now.wall.saturating_sub(last));
+        }
+        self.lead = Some(Lead {
+            term,
+            clock: GroupClock::continued(base, self.now.clock),
+            is_ticking: false,
+            heard: BTreeMap::new(),
+            down: BTreeMap::new(),
+        });
+        let ticks = self.ticks;
+        for id in self.others() {
+            if let Some(lead) = &mut self.lead {
+                lead.heard.insert(id, ticks);
+            }
+        }
+    }
+
+    /// All who take part, but itself.
+    fn others(&self) -> Vec<u64> {
+        let Configuration {
+            voters, learners, ..
+        } = self.configuration();
+        let mut others: Vec<u64> = voters.into_iter().chain(learners).collect();
+        others.sort_unstable();
+        others.retain(|id| *id != self.id().0);
+        others
+    }
+
+    /// Gives an encoded proposal a place in the order, if it leads. False: it does not, or there is too
+    /// much on its way.
+    pub(super) fn order(&mut self, proposal: &[u8]) -> bool {
+        let Some(lead) = &mut self.lead else {
+            return false;
+        };
+        let time = lead.clock.time(self.now.clock);
+        let mut data = Vec::with_capacity(16 + proposal.len());
+        data.extend_from_slice(&self.now.wall.to_be_bytes());
+        data.extend_from_slice(&time.0.to_be_bytes());
+        data.extend_from_slice(proposal);
+        self.raw.propose(Vec::new(), data).is_ok()
+    }
+
+    /// Orders a command of the sequencer's, if it leads. False: it does not.
+    pub fn order_command(&mut self, now: Now, command: Command) -> bool {
+        self.now = now;
+        self.order(&Proposals::encode(Origin::Sequencer, &[command]))
+    }
+
+    /// Asks for a change of who takes part. False: it does not lead, or another change is on its way.
+    pub fn change(&mut self, now: Now, change: Change) -> bool {
+        self.now = now;
+        let raft = &self.raw.raft;
+        if self.lead.is_none() || raft.has_pending_conf() {
+            return false;
+        }
+        let context = entry_log::octets(&change);
+        let change = change.to_raft();
+        self.raw.propose_conf_change(context, change).is_ok()
+    }
+
+    /// When the leader's own duties are due.
+    pub(super) fn leader_acts_at(&self) -> Option<Millis> {
+        let lead = self.lead.as_ref().filter(|lead| !lead.is_ticking)?;
+        let wants = self.machine.wants();
+        match wants.work {
+            true => Some(self.now.clock),
+            false => lead.clock.when(wants.deadline),
+        }
+    }
+
+    /// The leader's own duties: ticks, members that are down, newcomers that have caught up.
+    pub(super) fn act_as_leader(&mut self) {
+        if self.lead.is_none() || self.failure().is_some() {
+            return;
+        }
+        if self.leader_acts_at().is_some_and(|at| at <= self.now.clock) {
+            let deadline = self.machine.wants().deadline;
+            let now = self.now.clock;
+            let is_late = |lead: &mut Lead| deadline <= lead.clock.time(now);
+            let command = match self.lead.as_mut().is_some_and(is_late) {
+                true => Command::Tick,
+                false => Command::Continue,
+            };
+            let is_ordered = self.order(&Proposals::encode(Origin::Sequencer, &[command]));
+            if let Some(lead) = &mut self.lead {
+                lead.is_ticking = is_ordered;
+            }
+        }
+        self.end_silent_members();
+        self.promote_learners();
+    }
+
+    /// The crate waits for ever for the answer to a snapshot. One who is elected and not yet leading
+    /// may need that answer to lead.
+    pub(super) fn send_snapshots_again(&mut self) {
+        if !self.is_elected() {
+            self.snapshots.clear();
+            return;
+        }
+        let ticks = self.ticks;
+        for id in self.others() {
+            let progress = self.raw.raft.prs().get(id);
+            let is_sent = progress.is_some_and(|at| at.state == ProgressState::Snapshot);
+            if !is_sent {
+                self.snapshots.remove(&id);
+                continue;
+            }
+            let since = *self.snapshots.entry(id).or_insert(ticks);
+            if ticks - since >= limits::RAFT_SNAPSHOT_TICKS {
+                self.snapshots.remove(&id);
+                self.raw.report_snapshot(id, SnapshotStatus::Failure);
+            }
+        }
+    }
+
+    /// Time is counted in ticks, of which a pause of its own has few.
+    fn end_silent_members(&mut self) {
+        let silence = self.settings.down_after_ms / limits::RAFT_TICK_MS;
+        for id in self.others() {
+            let (ticks, member) = (self.ticks, MemberId(id));
+            let epoch = self.machine.last_epoch(member);
+            let Some(lead) = &mut self.lead else { return };
+            let heard = *lead.heard.entry(id).or_insert(ticks);
+            let is_told = lead.down.get(&id).is_some_and(|told| *told >= epoch);
+            if ticks - heard < silence || epoch == 0 || is_told {
+                continue;
+            }
+            let down = Command::MemberDown { member, epoch };
+            if self.order(&Proposals::encode(Origin::Sequencer, &[down]))
+                && let Some(lead) = &mut self.lead
+            {
+                lead.down.insert(id, epoch);
+            }
+        }
+    }
+
+    fn promote_learners(&mut self) {
+        if self.raw.raft.has_pending_conf() {
+            return;
+        }
+        let raft = &self.raw.raft;
+        let committed = raft.raft_log.committed;
+        let has_caught_up = |id: &u64| {
+            raft.prs().get(*id).is_some_and(|progress| {
+                progress.state == ProgressState::Replicate
+                    && progress.matched + limits::RAFT_LEARNER_BEHIND_MAX >= committed
+            })
+        };
+        let learners = self.configuration().learners;
+        if let Some(id) = learners.into_iter().find(has_caught_up) {
+            let now = self.now;
+            self.change(now, Change::Promote(MemberId(id)));
+        }
+    }
+}

@@ -1,0 +1,682 @@
+//! A member: raft, its log, its machine, and what waits for its connections.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::Hasher;
+
+use bytes::Bytes;
+use raft::StateRole;
+use raft::prelude::{Config, Entry, EntryType, Message, MessageType, RawNode};
+
+use super::lead::Lead;
+use super::ordered::{Change, Content, Envelope, Ordered};
+use super::proposals::Proposals;
+use super::storage::{self, Storage};
+use super::{Plant, codec};
+use crate::broker::digest::Digest;
+use crate::broker::ids::{GroupTime, MemberId, ShardId};
+use crate::broker::{Applied, Batch, Command, Origin, Out};
+use crate::cluster::entry_log::{self, Configuration, EntryLog, RaftBase, RaftState, Voter};
+use crate::cluster::lockstep::dice::Dice;
+use crate::cluster::machine::{Machine, digest_effects};
+use crate::cluster::outbox::{Outboxes, Woken};
+use crate::cluster::{Millis, limits};
+
+/// What a member's clocks show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Now {
+    /// The monotonic one.
+    pub clock: Millis,
+    /// The wall clock: milliseconds since 1970. It counts after a full stop only.
+    pub wall: u64,
+}
+
+/// Who a member is and how it takes part.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The group: random, drawn when it was formed.
+    pub group: u64,
+    /// The member: random, drawn with its log, not 0.
+    pub member: MemberId,
+    /// Decides when it stands for election.
+    pub seed: u64,
+    /// How long the leader hears nothing of a member before that member's sessions end.
+    pub down_after_ms: u64,
+    /// Octets of the newest entries that are kept in memory for others:
+    /// [`limits::RAFT_RECENT_BYTES`], but in tests.
+    pub recent_bytes: usize,
+    /// Whether what it applies is noted, for [`Member::observed`].
+    pub is_observed: bool,
+    /// What is done wrongly on purpose, to test the tests.
+    #[doc(hidden)]
+    pub plant: Plant,
+}
+
+/// An entry as a member applied it: equal on all members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Observed {
+    /// Its place.
+    pub index: u64,
+    /// The term of its leader.
+    pub term: u64,
+    /// A digest of its octets.
+    pub entry: u64,
+    /// A digest of what came out of it.
+    pub effects: u64,
+    /// A digest of the state behind it; now and then.
+    pub state: Option<u64>,
+}
+
+/// Entries between two digests of the state of a member that is observed.
+const OBSERVED_EVERY: u64 = 16;
+
+/// What waits until the log is synced to a position.
+struct Unsynced {
+    position: u64,
+    number: u64,
+    messages: Vec<Message>,
+}
+
+/// See the module `raft`. Whoever drives it calls [`Member::step`] with what comes,
+/// [`Member::tick`] in time, and then [`Member::work`], which gives what is to be sent.
+pub struct Member<M> {
+    pub(super) settings: Settings,
+    pub(super) raw: RawNode<Storage>,
+    pub(super) machine: M,
+    pub(super) now: Now,
+    ticked_at: Millis,
+    pub(super) ticks: u64,
+    unsynced: VecDeque<Unsynced>,
+    pub(super) outgoing: Vec<(MemberId, Vec<u8>)>,
+    promised: RaftState,
+    pub(super) lead: Option<Lead>,
+    /// By member: since which tick it has been sent a snapshot.
+    pub(super) snapshots: BTreeMap<u64, u64>,
+    /// Whether it has known a leader since it started.
+    pub(super) has_followed: bool,
+    pub(super) proposals: Proposals,
+    pub(super) outboxes: Outboxes,
+    out: Out,
+    pub(super) woken: Woken,
+    observed: Vec<Observed>,
+    failure: Option<String>,
+}
+
+fn silent() -> slog::Logger {
+    slog::Logger::root(slog::Discard, slog::o!())
+}
+
+/// Writes the beginning of a group into a new log: all of its members begin so. It is there when
+/// the log is synced to its end.
+///
+/// # Errors
+/// The log cannot be written.
+pub fn form<M: Machine>(
+    log: &mut EntryLog,
+    settings: &Settings,
+    members: &[MemberId],
+    (mut machine, commands): (M, Vec<Command>),
+    wall: u64,
+) -> Result<(), String> {
+    let mut batch = Batch {
+        shard: ShardId::default(),
+        index: machine.index() + 1,
+        time: machine.time(),
+        origin: Origin::Sequencer,
+        commands,
+    };
+    machine.apply(&mut batch, &mut Out::default());
+    let configuration = Configuration {
+        voters: members.iter().map(|member| member.0).collect(),
+        ..Configuration::default()
+    };
+    let (index, term) = (machine.index(), 1);
+    log.vote(voter(settings))?;
+    log.promise(RaftState {
+        term,
+        ..RaftState::default()
+    })?;
+    log.raft_base_follows(RaftBase {
+        index,
+        term,
+        configuration,
+    })?;
+    log.install(wall, index, machine.encode())
+}
+
+fn voter(settings: &Settings) -> Voter {
+    Voter {
+        group: settings.group,
+        member: settings.member,
+    }
+}
+
+fn config(settings: &Settings, applied: u64) -> Config {
+    Config {
+        id: settings.member.0,
+        election_tick: limits::RAFT_ELECTION_TICKS,
+        heartbeat_tick: limits::RAFT_HEARTBEAT_TICKS,
+        min_election_tick: limits::RAFT_ELECTION_TICKS,
+        max_election_tick: 2 * limits::RAFT_ELECTION_TICKS + 1,
+        applied,
+        max_size_per_msg: limits::RAFT_APPEND_BYTES,
+        max_inflight_msgs: limits::RAFT_INFLIGHT_MAX,
+        max_uncommitted_size: limits::RAFT_UNCOMMITTED_BYTES_MAX,
+        max_committed_size_per_ready: limits::RAFT_APPLIED_BYTES_MAX,
+        check_quorum: true,
+        pre_vote: true,
+        batch_append: true,
+        ..Config::default()
+    }
+}
+
+impl<M: Machine> Member<M> {
+    /// Starts a member from its log. An empty one is that of a newcomer, which gets its state when
+    /// the group has let it join; `fresh` is its machine until then.
+    ///
+    /// # Errors
+    /// The log is another's, or does not give a state.
+    pub fn open(
+        log: EntryLog,
+        settings: Settings,
+        fresh: impl FnOnce() -> M,
+        now: Now,
+    ) -> Result<Member<M>, String> {
+        if let Some(found) = log.voter()
+            && found != voter(&settings)
+        {
+            let Voter { group, member } = found;
+            return Err(format!(
+                "this is the journal of member {:x} in group {group:x}",
+                member.0
+            ));
+        }
+        let machine = storage::begin(&log)?.unwrap_or_else(fresh);
+        let (promised, applied) = (log.raft_state().unwrap_or_default(), log.snapshot_index());
+        let raw = RawNode::new(
+            &config(&settings, applied),
+            Storage::new(log, settings.recent_bytes),
+            &silent(),
+        );
+        let raw = raw.map_err(|error| format!("raft does not start: {error}"))?;
+        let mut member = Member {
+            settings,
+            raw,
+            machine,
+            now,
+            ticked_at: now.clock,
+            ticks: 0,
+            unsynced: VecDeque::new(),
+            outgoing: Vec::new(),
+            promised,
+            lead: None,
+            snapshots: BTreeMap::new(),
+            has_followed: false,
+            proposals: Proposals::default(),
+            outboxes: Outboxes::default(),
+            out: Out::default(),
+            woken: Woken::default(),
+            observed: Vec::new(),
+            failure: None,
+        };
+        member.renew();
+        member.draw_timeout();
+        Ok(member)
+    }
+
+    /// Who it is.
+    pub fn id(&self) -> MemberId {
+        self.settings.member
+    }
+
+    /// Its machine.
+    pub fn machine(&self) -> &M {
+        &self.machine
+    }
+
+    /// Its log.
+    pub fn log(&self) -> &EntryLog {
+        &self.raw.store().log
+    }
+
+    /// Its log, to forget segments that were given back.
+    pub fn log_mut(&mut self) -> &mut EntryLog {
+        &mut self.raw.mut_store().log
+    }
+
+    /// Its term.
+    pub fn term(&self) -> u64 {
+        self.raw.raft.term
+    }
+
+    /// Whether it has been elected in its term, whatever has become of that since.
+    pub fn is_elected(&self) -> bool {
+        self.raw.raft.state == StateRole::Leader
+    }
+
+    /// Whether it gives the order.
+    pub fn is_leading(&self) -> bool {
+        self.lead.is_some()
+    }
+
+    /// Who counts and who learns, as far as it knows.
+    pub fn configuration(&self) -> Configuration {
+        codec::configuration_of(&self.raw.raft.prs().conf().to_conf_state())
+    }
+
+    /// How raft stands, in words.
+    pub fn standing(&self) -> String {
+        let (raft, log) = (&self.raw.raft, &self.raw.raft.raft_log);
+        format!(
+            "{:?} of {} in term {}, waits for {} syncs, committed {}, persisted {}, applied {}, last {}",
+            raft.state,
+            raft.leader_id,
+            raft.term,
+            self.unsynced.len(),
+            log.committed,
+            log.persisted,
+            log.applied,
+            log.last_index()
+        )
+    }
+
+    /// Why it cannot go on.
+    pub fn failure(&self) -> Option<String> {
+        let read = || self.raw.store().failure();
+        let own = self.failure.clone().or_else(read);
+        own.or_else(|| self.log().failure())
+    }
+
+    /// What it has applied since this was last asked.
+    pub fn observed(&mut self) -> Vec<Observed> {
+        std::mem::take(&mut self.observed)
+    }
+
+    /// Those to be woken, with no lock held.
+    pub fn woken(&mut self) -> Woken {
+        std::mem::take(&mut self.woken)
+    }
+
+    /// Notes that it cannot go on.
+    pub(super) fn fail(&mut self, why: String) {
+        self.failure.get_or_insert(why);
+        self.outboxes.wake_all(&mut self.woken);
+    }
+
+    fn try_to(&mut self, result: Result<(), String>) {
+        if let Err(why) = result {
+            self.fail(why);
+        }
+    }
+
+    /// Takes what another member sent. What is not for it, or makes no sense, is not heeded: the error
+    /// says why.
+    pub fn step(&mut self, now: Now, octets: &[u8]) -> Result<(), String> {
+        self.now = now;
+        let envelope = Envelope::decode(octets).map_err(|error| error.to_string())?;
+        if (envelope.group, envelope.to) != (self.settings.group, self.id()) {
+            return Err("a message for somebody else".to_owned());
+        }
+        if let Some(lead) = &mut self.lead {
+            lead.heard.insert(envelope.from.0, self.ticks);
+        }
+        match envelope.content {
+            Content::Raft(message) => self.step_raft(*message)?,
+            Content::Proposal(octets) => {
+                self.order(&octets);
+            }
+        }
+        self.draw_timeout();
+        Ok(())
+    }
+
+    /// What would make the crate panic and can be seen by what is known here, is refused.
+    fn step_raft(&mut self, message: Message) -> Result<(), String> {
+        let log = &self.raw.raft.raft_log;
+        let (last, is_of_term) = (log.last_index(), message.term == self.raw.raft.term);
+        match message.get_msg_type() {
+            MessageType::MsgHeartbeat if message.commit > last => {
+                return Err(format!(
+                    "a commit of {} and the log has {last}",
+                    message.commit
+                ));
+            }
+            MessageType::MsgTimeoutNow if self.is_installing() => {
+                return Err("it cannot lead before it has a state".to_owned());
+            }
+            MessageType::MsgAppendResponse
+                if is_of_term && !message.reject && message.index > last =>
+            {
+                return Err(format!("an answer to entry {} of {last}", message.index));
+            }
+            MessageType::MsgAppend if message.term >= self.raw.raft.term => {
+                let committed = log.committed;
+                let known = message.get_entries().iter();
+                for entry in known.take_while(|entry| entry.index <= committed) {
+                    if log
+                        .term(entry.index)
+                        .is_ok_and(|t| t != 0 && t != entry.term)
+                    {
+                        let why = format!("entry {} is another than in the order", entry.index);
+                        self.fail(why.clone());
+                        return Err(why);
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.raw.step(message).map_err(|error| error.to_string())
+    }
+
+    /// Lets time pass: as many ticks as are due, and after a pause only so many that it looks around
+    /// before it does anything.
+    pub fn tick(&mut self, now: Now) {
+        self.now = now;
+        let mut left = limits::RAFT_ELECTION_TICKS;
+        while self.ticked_at.0 + limits::RAFT_TICK_MS <= now.clock.0 {
+            self.ticked_at.0 += limits::RAFT_TICK_MS;
+            if left == 0 {
+                self.ticked_at = now.clock;
+                break;
+            }
+            left -= 1;
+            self.ticks += 1;
+            // Alone it would be elected at once, before its disk has what its log has.
+            let is_alone = self.raw.raft.prs().conf().voters().ids().len() == 1;
+            if (!is_alone || self.unsynced.is_empty()) && !self.is_installing() {
+                self.raw.tick();
+            }
+            self.draw_timeout();
+        }
+        self.note_role();
+        self.send_snapshots_again();
+        self.act_as_leader();
+        self.resend_in_time();
+    }
+
+    /// Whether it took a state that is not on its disk yet: until then it does not stand for election.
+    fn is_installing(&self) -> bool {
+        self.raw.raft.raft_log.applied < self.log().snapshot_index()
+    }
+
+    /// When [`Member::tick`] is to be called next.
+    pub fn next(&self) -> Millis {
+        let tick = Millis(self.ticked_at.0 + limits::RAFT_TICK_MS);
+        let resend = self.resends_at().unwrap_or(tick);
+        tick.min(resend).min(self.leader_acts_at().unwrap_or(tick))
+    }
+
+    /// The crate draws its timeouts from the thread's randomness, whenever it likes: each is replaced
+    /// by one that seed and term give, so that it does not matter when it did.
+    fn draw_timeout(&mut self) {
+        let term = self.raw.raft.term;
+        let mut dice = Dice::new(self.settings.seed ^ term.wrapping_mul(0x9E37_79B9));
+        let more = 1 + dice.below(limits::RAFT_ELECTION_TICKS as u64) as usize;
+        let raft = &mut self.raw.raft;
+        raft.set_randomized_election_timeout(limits::RAFT_ELECTION_TICKS + more);
+        self.note_role();
+    }
+
+    fn note_role(&mut self) {
+        let term = self.raw.raft.term;
+        let leads = self.is_elected();
+        self.lead.take_if(|lead| !leads || lead.term != term);
+        let leader = self.raw.raft.leader_id;
+        self.has_followed |= leader != 0 && leader != self.id().0;
+    }
+
+    /// Does what has become possible, and gives what is to be sent. `sent` is added to.
+    pub fn work(&mut self, now: Now, sent: &mut Vec<(MemberId, Vec<u8>)>) {
+        self.now = now;
+        while self.failure().is_none() {
+            self.note_synced();
+            if !self.raw.has_ready() {
+                break;
+            }
+            self.take_ready();
+            self.draw_timeout();
+        }
+        self.take_snapshot();
+        self.act_as_leader();
+        if self.raw.has_ready() && self.failure().is_none() {
+            self.take_ready();
+        }
+        self.resend_to_new_leader();
+        sent.append(&mut self.outgoing);
+    }
+
+    /// Goes on with what waited for the disk.
+    fn note_synced(&mut self) {
+        let synced = match self.settings.plant {
+            Plant::SentUnsynced => u64::MAX,
+            _ => self.log().journal().synced(),
+        };
+        let mut number = None;
+        while let Some(mut done) = self.unsynced.pop_front_if(|at| at.position <= synced) {
+            number = Some(done.number);
+            self.send(std::mem::take(&mut done.messages));
+        }
+        if let Some(number) = number {
+            self.raw.on_persist_ready(number);
+            let log = &self.raw.raft.raft_log;
+            let (installed, applied) = (self.machine.index(), log.applied);
+            if applied < installed && installed <= log.persisted.min(log.committed) {
+                self.raw.advance_apply_to(installed);
+            }
+        }
+    }
+
+    fn send(&mut self, messages: Vec<Message>) {
+        for message in messages {
+            let envelope = Envelope {
+                group: self.settings.group,
+                from: self.id(),
+                to: MemberId(message.to),
+                content: Content::Raft(Box::new(message)),
+            };
+            match envelope.encode() {
+                Some(octets) => self.outgoing.push((envelope.to, octets)),
+                None => self.fail(format!("raft sends what does not travel: {envelope:?}")),
+            }
+        }
+    }
+
+    fn take_ready(&mut self) {
+        let mut ready = self.raw.ready();
+        let messages = ready.take_messages();
+        self.send(messages);
+        if !ready.snapshot().is_empty() {
+            let snapshot = ready.snapshot().clone();
+            let installed = self.install(codec::base_of(&snapshot), &snapshot.data);
+            self.try_to(installed);
+        }
+        let entries = ready.take_entries();
+        let appended = self.raw.mut_store().append(&entries);
+        self.try_to(appended);
+        if let Some(hard) = ready.hs() {
+            (self.promised.term, self.promised.vote) = (hard.term, hard.vote);
+            self.promised.commit = hard.commit;
+        }
+        let mut position = self.unsynced.back().map_or(0, |last| last.position);
+        if ready.must_sync() {
+            self.promise();
+            position = self.log().end();
+        }
+        self.unsynced.push_back(Unsynced {
+            position,
+            number: ready.number(),
+            messages: ready.take_persisted_messages(),
+        });
+        let committed = ready.take_committed_entries();
+        self.raw.advance_append_async(ready);
+        let last = committed.last().map(|entry| entry.index);
+        for entry in committed {
+            let applied = self.apply(entry);
+            self.try_to(applied);
+            if self.failure.is_some() {
+                return;
+            }
+        }
+        if let Some(last) = last {
+            self.raw.advance_apply_to(last);
+        }
+    }
+
+    fn promise(&mut self) {
+        let promised = match self.settings.plant {
+            Plant::VoteForgotten => RaftState {
+                term: 1,
+                vote: 0,
+                ..self.promised
+            },
+            _ => self.promised,
+        };
+        let written = self.log_mut().promise(promised);
+        self.try_to(written);
+    }
+
+    /// Takes the state of another member. What its own connections would have been told meanwhile is
+    /// not in it: they end.
+    fn install(&mut self, base: RaftBase, data: &Bytes) -> Result<(), String> {
+        let (wall, snapshot) = storage::read_snapshot(data)?;
+        let index = base.index;
+        let machine = entry_log::machine_at(index, &snapshot)?;
+        let voter = voter(&self.settings);
+        self.log_mut().vote(voter)?;
+        self.raw.mut_store().install(base, (wall, snapshot))?;
+        self.machine = machine;
+        if self.settings.plant != Plant::ConnectionsKept {
+            self.renew();
+        }
+        Ok(())
+    }
+
+    /// Starts a new epoch: the connections of the former one are gone.
+    fn renew(&mut self) {
+        self.outboxes.wake_all(&mut self.woken);
+        self.outboxes.close_all();
+        let known = self.machine.last_epoch(self.id());
+        let highest = self.promised.epoch.max(known);
+        self.promised.epoch = match self.settings.plant {
+            Plant::EpochKept => highest.max(1),
+            _ => highest + 1,
+        };
+        self.promise();
+        let (epoch, synced_at) = (self.promised.epoch, self.log().end());
+        self.proposals.begin(self.now.clock, epoch, synced_at);
+        self.number(None, &[]);
+    }
+
+    fn apply(&mut self, entry: Entry) -> Result<(), String> {
+        let (index, term) = (entry.index, entry.term);
+        let mut batch = self.batch(&entry)?;
+        let origin = batch.origin;
+        let is_down = batch.commands.iter().any(|command| {
+            matches!(command, Command::MemberDown { member, epoch }
+                if *member == self.id() && *epoch >= self.promised.epoch)
+        });
+        let is_tick = origin == Origin::Sequencer && !batch.commands.is_empty();
+        let had_begun = self.machine.last_seq(self.id(), self.promised.epoch) > 0;
+        let applied = self.machine.apply(&mut batch, &mut self.out);
+        if self.settings.is_observed {
+            self.observe(&entry);
+        }
+        if !had_begun {
+            // It concerns connections of a former epoch, of which some had the same numbers.
+            self.out.effects.clear();
+        }
+        self.outboxes
+            .distribute(self.settings.member, &mut self.out, 0, &mut self.woken);
+        if is_tick && let Some(lead) = self.lead.as_mut().filter(|lead| lead.term == term) {
+            lead.is_ticking = false;
+        }
+        let is_own = matches!(origin, Origin::Member { id, epoch, .. }
+            if (id, epoch) == (self.id(), self.promised.epoch));
+        let ends = is_down || is_own && applied == Applied::Stale;
+        if ends && self.settings.plant != Plant::DownUnheeded {
+            tracing::warn!(target: "Cluster", "this member was taken for down at entry {index}");
+            self.renew();
+        } else if is_own {
+            self.proposal_applied(applied);
+        }
+        self.begin_to_lead(term);
+        Ok(())
+    }
+
+    fn batch(&mut self, entry: &Entry) -> Result<Batch, String> {
+        let text = |error| format!("entry {}: {error}", entry.index);
+        let (mut time, mut origin, mut commands) =
+            (self.machine.time(), Origin::Sequencer, Vec::new());
+        match entry.get_entry_type() {
+            EntryType::EntryNormal if entry.data.is_empty() => {}
+            EntryType::EntryNormal => {
+                let ordered: Ordered = entry_log::whole(&entry.data).map_err(text)?;
+                time = time.max(ordered.time);
+                (origin, commands) = (ordered.proposal.origin, ordered.proposal.commands);
+            }
+            EntryType::EntryConfChange | EntryType::EntryConfChangeV2 => {
+                let change: Change = entry_log::whole(&entry.context).map_err(text)?;
+                let changed = self.raw.apply_conf_change(&change.to_raft());
+                changed.map_err(|error| format!("entry {}: {error}", entry.index))?;
+                if let Change::Leave(member) = change {
+                    let epoch = self.machine.last_epoch(member);
+                    commands.push(Command::MemberDown { member, epoch });
+                }
+            }
+        }
+        if self.settings.plant == Plant::LocalTime {
+            time = time.max(GroupTime(self.now.clock.0));
+        }
+        Ok(Batch {
+            shard: ShardId::default(),
+            index: entry.index,
+            time,
+            origin,
+            commands,
+        })
+    }
+
+    fn observe(&mut self, entry: &Entry) {
+        let mut octets = Digest::default();
+        octets.write(&entry.data);
+        octets.write(&entry.context);
+        let mut effects = Digest::default();
+        digest_effects(&self.out.effects, &mut effects);
+        let is_due = entry.index.is_multiple_of(OBSERVED_EVERY);
+        self.observed.push(Observed {
+            index: entry.index,
+            term: entry.term,
+            entry: octets.finish(),
+            effects: effects.finish(),
+            state: is_due.then(|| self.machine.digest()),
+        });
+    }
+
+    /// Writes the state into the log when one is due: all that it has applied is in the order.
+    fn take_snapshot(&mut self) {
+        let index = self.machine.index();
+        let is_wanted = self.raw.store().wants_snapshot();
+        let is_due = is_wanted || self.log().is_snapshot_due();
+        if !is_due || index <= self.log().snapshot_index() {
+            return;
+        }
+        let Some(term) = self.log().raft_term(index) else {
+            return self.fail(format!("entry {index} was applied and is not in the log"));
+        };
+        let configuration = self.configuration();
+        let mut snapshot = self.machine.encode();
+        if self.settings.plant == Plant::SnapshotBehind
+            && let Ok(Some((_, before))) = self.log().snapshot()
+        {
+            snapshot.messages = before.messages;
+        }
+        let base = RaftBase {
+            index,
+            term,
+            configuration,
+        };
+        let log = self.log_mut();
+        let written = log.raft_base_follows(base);
+        let written = written.and_then(|()| log.take_snapshot(index, snapshot));
+        self.try_to(written);
+    }
+}

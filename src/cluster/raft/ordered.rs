@@ -1,0 +1,164 @@
+//! What raft's entries hold, and what members send each other beside raft's own messages.
+
+use bytes::Bytes;
+use raft::prelude::{ConfChange, ConfChangeType, Message};
+
+use super::codec;
+use crate::broker::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
+use crate::broker::ids::{GroupTime, MemberId};
+use crate::broker::limits::BATCH_COMMANDS_MAX;
+use crate::broker::{Command, Origin};
+use crate::cluster::entry_log;
+use crate::cluster::limits;
+
+/// Commands in the order: what the leader made of a proposal.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ordered {
+    /// The leader's wall clock: milliseconds since 1970. It decides nothing while the group runs.
+    pub wall: u64,
+    /// Group time.
+    pub time: GroupTime,
+    /// Who proposed, and what.
+    pub proposal: Proposal,
+}
+record!(Ordered {
+    wall,
+    time,
+    proposal
+});
+
+/// Commands that a member proposes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Proposal {
+    /// Whose they are, numbered.
+    pub origin: Origin,
+    /// At most [`BATCH_COMMANDS_MAX`].
+    pub commands: Vec<Command>,
+}
+record!(Proposal { origin, commands } if Vec::len(&commands) <= BATCH_COMMANDS_MAX, else "a proposal");
+
+impl Ordered {
+    /// The wall clock of encoded commands; None for an entry without any.
+    pub fn wall_of(data: &[u8]) -> Option<u64> {
+        u64::decode(&mut Decoder::new(data)).ok()
+    }
+}
+
+/// A change of who takes part. One at a time is on its way to be decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A member gets all entries from now on, and is made a voter when it has caught up.
+    Join(MemberId),
+    /// A member that has caught up counts from now on.
+    Promote(MemberId),
+    /// A member takes part no more: its sessions end.
+    Leave(MemberId),
+}
+record_enum!(Change {
+    1 = Join(member),
+    2 = Promote(member),
+    3 = Leave(member),
+});
+
+impl Change {
+    /// The same for the crate.
+    pub(super) fn to_raft(self) -> ConfChange {
+        let (kind, MemberId(id)) = match self {
+            Change::Join(id) => (ConfChangeType::AddLearnerNode, id),
+            Change::Promote(id) => (ConfChangeType::AddNode, id),
+            Change::Leave(id) => (ConfChangeType::RemoveNode, id),
+        };
+        let mut change = ConfChange::default();
+        change.set_change_type(kind);
+        change.node_id = id;
+        change
+    }
+}
+
+/// What one member sends another.
+#[derive(Clone, Debug)]
+pub(super) struct Envelope {
+    /// The group: a message of another is not for us.
+    pub group: u64,
+    pub from: MemberId,
+    pub to: MemberId,
+    pub content: Content,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Content {
+    Raft(Box<Message>),
+    /// An encoded [`Proposal`] of the sender's, to the leader.
+    Proposal(Bytes),
+}
+
+impl Envelope {
+    /// As it travels. None: it does not.
+    pub fn encode(&self) -> Option<Vec<u8>> {
+        let mut to = Encoder::default();
+        self.group.encode(&mut to);
+        self.from.encode(&mut to);
+        self.to.encode(&mut to);
+        match &self.content {
+            Content::Raft(message) => {
+                to.raw(&[1]);
+                codec::encode(message, &mut to)?;
+            }
+            Content::Proposal(octets) => {
+                to.raw(&[2]);
+                to.sized(octets);
+            }
+        }
+        Some(to.bytes)
+    }
+
+    /// Reads all of `octets`.
+    pub fn decode(octets: &[u8]) -> Result<Envelope, EncodingError> {
+        let mut from = Decoder::new(octets);
+        if octets.len() > limits::RAFT_MESSAGE_BYTES_MAX {
+            return Err(from.error("so long a message"));
+        }
+        let (group, sender) = (u64::decode(&mut from)?, MemberId::decode(&mut from)?);
+        let to = MemberId::decode(&mut from)?;
+        let content = match u8::decode(&mut from)? {
+            1 => {
+                let message = codec::decode(&mut from)?;
+                if (message.from, message.to) != (sender.0, to.0) {
+                    return Err(from.error("the sender of a raft message"));
+                }
+                Content::Raft(Box::new(message))
+            }
+            2 => Content::Proposal(Bytes::copy_from_slice(proposal(&mut from, sender)?)),
+            _ => return Err(from.error("the content of a message")),
+        };
+        match from.is_at_end() {
+            true => Ok(Envelope {
+                group,
+                from: sender,
+                to,
+                content,
+            }),
+            false => Err(from.error("the end of a message")),
+        }
+    }
+}
+
+/// The octets of a proposal that is one, of this member's.
+fn proposal<'a>(from: &mut Decoder<'a>, sender: MemberId) -> Result<&'a [u8], EncodingError> {
+    let octets = from.sized("a proposal")?;
+    let read: Proposal = entry_log::whole(octets)?;
+    let is_senders = matches!(read.origin, Origin::Member { id, .. } if id == sender);
+    match is_senders && octets.len() <= limits::RAFT_ENTRY_BYTES_MAX {
+        true => Ok(octets),
+        false => Err(from.error("a proposal")),
+    }
+}
+
+/// Whether octets are a message of a raft group, read and written again to the same. For the fuzzers.
+///
+/// # Errors
+/// They are not.
+#[doc(hidden)]
+pub fn reread(octets: &[u8]) -> Result<Option<Vec<u8>>, EncodingError> {
+    Ok(Envelope::decode(octets)?.encode())
+}

@@ -1,0 +1,56 @@
+//! The real core, raft groups and journals on a simulated network, on simulated disks and clocks: one
+//! seed decides everything. Faults come first and then healing; what must hold is in `checks`, beside
+//! what the runner's clients are told.
+//!
+//! `FERRYMQ_SIM_SEEDS=n` tries so many seeds; `FERRYMQ_SEED=n` tries one again.
+
+#[path = "simulator/agreement.rs"]
+mod agreement;
+#[allow(dead_code)]
+#[path = "runner/cluster.rs"]
+mod cluster;
+#[allow(dead_code)]
+#[path = "runner/connection.rs"]
+mod connection;
+#[path = "simulator/faults.rs"]
+mod faults;
+#[path = "simulator/group.rs"]
+mod group;
+#[allow(dead_code)]
+#[path = "runner/ledger.rs"]
+mod ledger;
+#[path = "simulator/members.rs"]
+mod members;
+#[allow(dead_code)]
+#[path = "runner/planted.rs"]
+mod planted;
+#[path = "simulator/plants.rs"]
+mod plants;
+#[allow(dead_code)]
+#[path = "runner/run.rs"]
+mod run;
+#[allow(dead_code)]
+#[path = "runner/seed.rs"]
+mod seed;
+#[path = "simulator/seeds.rs"]
+mod seeds;
+#[allow(dead_code)]
+#[path = "runner/session.rs"]
+mod session;
+#[path = "simulator/simulation.rs"]
+mod simulation;
+#[allow(dead_code)]
+#[path = "runner/subscription.rs"]
+mod subscription;
+#[allow(dead_code)]
+#[path = "runner/topology.rs"]
+mod topology;
+#[allow(dead_code)]
+#[path = "runner/trace.rs"]
+mod trace;
+#[allow(dead_code)]
+#[path = "runner/workload.rs"]
+mod workload;
+#[allow(dead_code)]
+#[path = "runner/world.rs"]
+mod world;

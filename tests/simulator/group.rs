@@ -1,0 +1,72 @@
+//! A simulated raft group as the runner's clients see it.
+
+use ferrymq::broker::ids::ShardId;
+use ferrymq::broker::{Command, Core, Options};
+use ferrymq::cluster::entry_log;
+use ferrymq::cluster::machine::Machine;
+use ferrymq::cluster::raft::Plant;
+use ferrymq::cluster::raft::seats::{Faults, Seat, Setup, seats};
+use ferrymq::cluster::{Group, Millis};
+use ferrymq::store;
+
+use super::cluster::Cluster;
+
+/// The wall-clock time at `Millis(0)`.
+const WALL_AT_ZERO: u64 = 1_700_000_000_000;
+
+/// When every run begins.
+pub const BEGIN: Millis = Millis(1000);
+
+impl<M: Machine> Cluster for Vec<Seat<M>> {
+    fn len(&self) -> usize {
+        Vec::len(self)
+    }
+
+    fn seat(&self, place: usize) -> &dyn Group {
+        &self[place]
+    }
+
+    fn restart(&self, now: Millis, place: usize) {
+        self[place].crash(now);
+        self[place].start(now, 0);
+    }
+
+    fn faults(&self) -> String {
+        format!("{:?}", self[0].tally())
+    }
+}
+
+/// A group with small segments and small snapshots, so that there are many.
+pub fn setup(seed: u64, members: usize, faults: Faults, plant: Plant) -> Setup {
+    Setup {
+        seed,
+        members,
+        faults,
+        down_after_ms: 1500,
+        recent_bytes: [0, 8 * 1024, 64 * 1024, 8 * 1024 * 1024][(seed % 4) as usize],
+        log: entry_log::Options {
+            journal: store::Options {
+                segment_bytes: 32 * 1024,
+                ..store::Options::default()
+            },
+            snapshot_after_bytes: 48 * 1024,
+            ..entry_log::Options::default()
+        },
+        wall_at_zero: WALL_AT_ZERO,
+        plant,
+    }
+}
+
+/// The first command of a group.
+pub fn configure() -> Command {
+    Command::Configure(Box::new(Options {
+        queue_purge_interval: 400,
+        ..Options::default()
+    }))
+}
+
+/// A group of cores.
+pub fn cores(setup: Setup) -> Vec<Seat<Core>> {
+    let fresh = || Core::new(ShardId::default(), Options::default());
+    seats(setup, fresh, &[configure()], BEGIN).expect("new disks are sound")
+}
