@@ -4,7 +4,7 @@ use crate::broker::ids::{ChannelKey, ConnectionNumber};
 use crate::broker::limits as broker_limits;
 use crate::broker::{Command, ConnectionRecord, Request};
 use crate::protocol::{Connection, Event};
-use crate::wire::{self, CloseCode, ErrorCode, Text};
+use crate::wire::{self, CloseCode, Text};
 
 use super::message::Transfers;
 use super::outflow::Outflow;
