@@ -677,3 +677,53 @@ fn great_answers_are_written_one_by_one() {
     pair.run();
     assert_eq!(pair.largest_batch.0, 1);
 }
+
+/// A header of a persistent message for a queue.
+fn persistent_to(queue: &str) -> Vec<u8> {
+    let delivery = wire::DeliveryProperties {
+        routing_key: Some(queue.into()),
+        delivery_mode: Some(wire::DeliveryMode::PERSISTENT),
+        ..Default::default()
+    };
+    header(delivery, &[])
+}
+
+#[test]
+fn a_commit_of_persistent_messages_is_refused_without_room_and_one_of_accepts_is_not() {
+    let world = World::new();
+    for publishes in [true, false] {
+        let mut pair = world.connect();
+        pair.attach(0, "s");
+        pair.declare("q");
+        pair.send(Command::TxSelect(wire::TxSelect {}));
+        pair.publish(Some(&persistent_to("q")), None);
+        pair.run();
+        if !publishes {
+            pair.send(Command::TxRollback(wire::TxRollback {}));
+        }
+        pair.run();
+        pair.adapter.set_full(true, false);
+        // What need not survive needs no room.
+        pair.publish(Some(&to("q")), None);
+        pair.send(Command::TxCommit(wire::TxCommit {}));
+        pair.run();
+        let heard = &pair.heard;
+        let is_refused = heard
+            .iter()
+            .any(|event| matches!(event, Event::Exception { .. }));
+        assert_eq!(is_refused, publishes, "{heard:?}");
+        if publishes {
+            let exception = pair.exception();
+            assert_eq!(
+                exception.error_code,
+                wire::ErrorCode::RESOURCE_LIMIT_EXCEEDED
+            );
+            assert_eq!(
+                (exception.class_code, exception.command_code),
+                (Some(5), Some(2))
+            );
+        }
+        pair.heard.clear();
+        world.group.close(Millis(1), pair.number);
+    }
+}

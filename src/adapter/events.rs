@@ -4,11 +4,12 @@ use crate::broker::ids::{ChannelKey, ConnectionNumber};
 use crate::broker::limits as broker_limits;
 use crate::broker::{Command, ConnectionRecord, Request};
 use crate::protocol::{Connection, Event};
-use crate::wire::{self, CloseCode, ErrorCode, Text};
+use crate::wire::{self, CloseCode, Text};
 
 use super::message::Transfers;
 use super::outflow::Outflow;
 use super::request::{self, Outcome};
+use super::room::Room;
 use super::{limits, session};
 
 /// One open connection's translation, both ways. `handle_event` fills a batch, which the caller
@@ -24,8 +25,7 @@ pub struct Adapter {
     pub(super) pending: Option<Pending>,
     pub(super) outflow: Outflow,
     pub(super) transfers: Transfers,
-    is_full_for_persistent: bool,
-    is_full_for_all: bool,
+    room: Room,
 }
 
 /// What no further event may overtake: a channel between two sessions.
@@ -53,8 +53,7 @@ impl Adapter {
             pending: None,
             outflow: Outflow::default(),
             transfers: Transfers::default(),
-            is_full_for_persistent: false,
-            is_full_for_all: false,
+            room: Room::default(),
         }
     }
 
@@ -73,7 +72,7 @@ impl Adapter {
                 self.log_exception(channel, &command);
                 match request::of(command, header.as_ref(), body.as_ref()) {
                     Outcome::Request(request) => {
-                        let request = self.admitted(request);
+                        let request = self.room.admitted(channel, request);
                         self.command(channel, id, sync, request);
                     }
                     Outcome::Close(text) => {
@@ -116,23 +115,7 @@ impl Adapter {
     /// Says whether there is no room for messages that have to survive, or for any: they are refused
     /// before they are proposed.
     pub fn set_full(&mut self, for_persistent: bool, for_all: bool) {
-        (self.is_full_for_persistent, self.is_full_for_all) = (for_persistent, for_all);
-    }
-
-    fn admitted(&self, request: Request) -> Request {
-        match &request {
-            Request::Transfer { message, .. }
-                if self.is_full_for_all || self.is_full_for_persistent && message.is_persistent =>
-            {
-                let text = match self.is_full_for_all {
-                    true => "no room in memory or on the disk for another message",
-                    false => "no room on the disk for another persistent message",
-                };
-                // As for every command with content no class and command are named.
-                request::refusal(ErrorCode::RESOURCE_LIMIT_EXCEEDED, (0, 0), text)
-            }
-            _ => request,
-        }
+        self.room.set_full(for_persistent, for_all);
     }
 
     fn session_event(&mut self, event: Event) {
@@ -144,11 +127,13 @@ impl Adapter {
             } => {
                 let at = self.at(channel);
                 self.pending = Some(Pending::Attach(channel));
+                self.room.detached(channel);
                 self.batch.push(Command::Attach { at, name, force });
             }
             Event::Detach { channel, .. } | Event::Detached { channel, .. } => {
                 let at = self.at(channel);
                 self.pending = Some(Pending::Detach(channel));
+                self.room.detached(channel);
                 self.batch.push(Command::Detach { at });
             }
             Event::Flush {

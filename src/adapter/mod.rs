@@ -13,7 +13,7 @@
 //!
 //! One file an AMQP class: `session`, `execution`, `message`, `tx`, `exchange`, `queue`, and those
 //! that are not built: `dtx`, `file`, `stream`. `events` and `effects` are the two directions,
-//! `outflow` counts what waits for the socket.
+//! `outflow` counts what waits for the socket, `room` refuses what has none.
 
 mod dtx;
 mod effects;
@@ -26,6 +26,7 @@ mod message;
 mod outflow;
 mod queue;
 mod request;
+mod room;
 mod session;
 mod stream;
 mod tx;

@@ -6,7 +6,7 @@ use ferrymq::wire::Command;
 use crate::durable_load::judge::Judge;
 use crate::durable_load::runs::{self, Load};
 use crate::durable_support::*;
-use crate::server_support::Broker;
+use crate::server_support::{Broker, PATIENCE};
 use crate::tracer::{ALL, JOURNAL, KEEPER, Traced, Tracer};
 
 /// The numbers of calls that fail, when not all of them are tried.
@@ -132,44 +132,48 @@ fn must_not_go_on(traced: &Traced) -> Result<(), String> {
     }
 }
 
+/// Commands that one client sends at most: far more than come before any fault.
+const COMMANDS_MAX: usize = 1_000;
+
 /// A queue whose messages say which commands were completed.
 const DONE: &str = "done";
 
-/// Does one thing after the other, each when the one before is completed, until the broker is gone.
-/// Gives how many were completed, and which messages must be in the queue.
+/// Does one thing after the other, each when the one before is completed, until the broker is gone, or
+/// as good as gone. Gives how many were completed, and which messages must be in the queue.
 async fn do_until_the_end(session: &Session) -> (usize, Vec<Vec<u8>>) {
     let (mut completed, mut there) = (0, Vec::new());
-    for number in 0.. {
-        let ended = match number % 4 {
-            0 | 1 => {
-                let body = bodies(number, 1).remove(0);
-                let sent = publish(session, body.clone()).await;
-                if sent.is_ok() {
-                    there.push(body);
-                }
-                sent
+    for number in 0..COMMANDS_MAX {
+        let doing = do_one(session, number);
+        match tokio::time::timeout(PATIENCE, doing).await {
+            Ok(Ok(message)) => {
+                completed += 1;
+                there.extend(message);
             }
-            2 => {
-                let queue = durable_queue(&format!("defined {number}"));
-                let declared = session.call(Command::QueueDeclare(queue)).await;
-                declared.map(drop)
-            }
-            _ => {
-                let bind = binding("amq.direct", DONE, &format!("{number}"));
-                session.call(Command::ExchangeBind(bind)).await.map(drop)
-            }
-        };
-        match ended {
-            Ok(()) => completed += 1,
-            Err(_) => break,
+            Ok(Err(_)) | Err(_) => break,
         }
     }
     (completed, there)
 }
 
-async fn publish(session: &Session, body: Vec<u8>) -> Result<(), Error> {
-    let sent = session.publish("", &persistent(DONE, body)).await?;
-    sent.await.map(drop)
+/// Does something that must survive. Gives the message that was published, if one was.
+async fn do_one(session: &Session, number: usize) -> Result<Option<Vec<u8>>, Error> {
+    match number % 4 {
+        0 | 1 => {
+            let body = bodies(number, 1).remove(0);
+            let sent = session.publish("", &persistent(DONE, body.clone())).await?;
+            sent.await?;
+            return Ok(Some(body));
+        }
+        2 => {
+            let queue = durable_queue(&format!("defined {number}"));
+            session.call(Command::QueueDeclare(queue)).await?;
+        }
+        _ => {
+            let bind = binding("amq.direct", DONE, &format!("{number}"));
+            session.call(Command::ExchangeBind(bind)).await?;
+        }
+    }
+    Ok(None)
 }
 
 async fn one_at_a_time(fault: &Fault, n: u32) -> Result<(), String> {

@@ -19,6 +19,9 @@ pub const KEPT: &str = "kept";
 /// Octets of a body.
 const BODY_BYTES: usize = 20_000;
 
+/// Messages of a transaction that is larger than what is left of a full disk.
+const LARGE_MESSAGES: usize = 1_000;
+
 /// How often publishing is tried again when there is room, and how long each try waits.
 const TRIES_MAX: usize = 500;
 const TRY_INTERVAL: Duration = Duration::from_millis(100);
@@ -121,7 +124,14 @@ impl<'a> Filling<'a> {
         declare(&session, durable_queue(FILLED)).await;
         declare(&session, durable_queue(KEPT)).await;
         self.keep(&broker).await?;
+        let large = match round % 3 {
+            1 => Some(self.large_transaction(&broker).await),
+            _ => None,
+        };
         self.fill(&broker).await?;
+        if let Some(large) = large {
+            self.is_refused(large).await?;
+        }
         self.others_are_served(&broker).await?;
         if round.is_multiple_of(2) {
             // It starts on a full disk, too.
@@ -195,6 +205,29 @@ impl<'a> Filling<'a> {
         }
         self.messages += self.book.there.len() - before;
         Ok(())
+    }
+
+    /// An open transaction that publishes more than the disk has room for when it is full.
+    async fn large_transaction(&mut self, broker: &Broker) -> Session {
+        let session = session(broker).await;
+        session.tx_select().await.expect("it is selected");
+        for _ in 0..LARGE_MESSAGES {
+            let message = persistent(FILLED, body(self.book.next));
+            self.book.next += 1;
+            let sent = session.publish("", &message).await;
+            sent.expect("it is attached");
+        }
+        session.sync().await.expect("there is room");
+        session
+    }
+
+    /// Its commit is refused: it must not wait for room, and everybody else behind it.
+    async fn is_refused(&mut self, session: Session) -> Result<(), String> {
+        let committed = in_time("a commit is refused", session.tx_commit()).await?;
+        match committed {
+            Err(error) if error.code() == Some(506) => Ok(()),
+            other => Err(format!("the commit of a large transaction: {other:?}")),
+        }
     }
 
     /// Consumers, with and without transactions, and those who send what need not be kept.

@@ -1,0 +1,75 @@
+//! Whether there is room for what a client publishes. It differs from member to member, so it is
+//! decided before anything is proposed.
+
+use std::collections::BTreeMap;
+
+use super::request;
+use crate::broker::Request;
+use crate::wire::ErrorCode;
+
+/// What is known of the room, and what the open transactions of a connection need of it.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    is_full_for_persistent: bool,
+    is_full_for_all: bool,
+    /// The channels of transactional sessions, and whether the open transaction of each publishes
+    /// messages that have to survive.
+    transactions: BTreeMap<u16, bool>,
+}
+
+impl Room {
+    pub fn set_full(&mut self, for_persistent: bool, for_all: bool) {
+        (self.is_full_for_persistent, self.is_full_for_all) = (for_persistent, for_all);
+    }
+
+    /// The session of a channel has ended.
+    pub fn detached(&mut self, channel: u16) {
+        self.transactions.remove(&channel);
+    }
+
+    /// The request, or its refusal where there is no room for it. A commit of what was published
+    /// before the disk got full would wait for room, and all accepts behind it.
+    pub fn admitted(&mut self, channel: u16, request: Request) -> Request {
+        match &request {
+            Request::Transfer { .. } if self.is_full_for_all => {
+                // As for every command with content no class and command are named.
+                refusal(
+                    (0, 0),
+                    "no room in memory or on the disk for another message",
+                )
+            }
+            Request::Transfer { message, .. } if message.is_persistent => {
+                if self.is_full_for_persistent {
+                    return refusal((0, 0), "no room on the disk for another persistent message");
+                }
+                if let Some(publishes) = self.transactions.get_mut(&channel) {
+                    *publishes = true;
+                }
+                request
+            }
+            Request::TxSelect => {
+                self.transactions.entry(channel).or_default();
+                request
+            }
+            Request::TxCommit | Request::TxRollback => {
+                let open = self.transactions.get_mut(&channel);
+                let publishes = open.is_some_and(std::mem::take);
+                match publishes && self.is_full_for_persistent && request == Request::TxCommit {
+                    true => refusal(
+                        COMMIT,
+                        "no room on the disk for what the transaction publishes",
+                    ),
+                    false => request,
+                }
+            }
+            _ => request,
+        }
+    }
+}
+
+/// Class and command of `tx.commit`.
+const COMMIT: (u8, u8) = (5, 2);
+
+fn refusal(command: (u8, u8), text: &str) -> Request {
+    request::refusal(ErrorCode::RESOURCE_LIMIT_EXCEEDED, command, text)
+}
