@@ -7,6 +7,9 @@
 //! - that messages have left, as long as an older segment says that they came;
 //! - definitions: all that there are now are written as one checkpoint instead.
 //!
+//! What is not needed is so by what some batch decided, the last one perhaps: so a segment is removed
+//! when all that was written before is on the disk, copies or not.
+//!
 //! A copy is appended under the group's lock, right after the core was asked: whatever happens to
 //! the message later comes later in the journal, too. So what brings a message always stands before
 //! what takes it away, and only segments older than one can need what it says has left.
@@ -85,7 +88,14 @@ pub fn copy(solo: &Solo, now: impl Fn() -> Millis) -> Result<Option<Copied>, Str
         round.copy(*victim)?;
     }
     round.finish()?;
-    let (end, plant) = (round.end, round.plant);
+    let (copied, plant) = (round.end, round.plant);
+    // What was not copied is needless by what some batch decided, which must be on the disk first:
+    // else a crash takes what came of the message with the message.
+    let written = solo.with_state(|state| state.log.as_ref().map_or(0, FactLog::end));
+    let end = match plant {
+        Plant::DeparturesNotSynced => copied,
+        _ => written,
+    };
     Ok(Some(Copied {
         journal,
         victims,
@@ -104,7 +114,7 @@ fn plant_of(solo: &Solo) -> Plant {
 pub struct Copied {
     journal: Arc<Journal>,
     victims: Vec<u64>,
-    /// Where what was copied ends.
+    /// Where what must be on the disk before ends.
     end: u64,
     plant: Plant,
 }
