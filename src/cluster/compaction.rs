@@ -24,7 +24,7 @@ use super::{Millis, limits};
 use crate::broker::Fact;
 use crate::broker::facts::{Dequeued, FactRecord, Positions};
 use crate::broker::ids::QueueKey;
-use crate::store::{self, Journal, SegmentInfo};
+use crate::store::{self, Journal, SegmentInfo, limits as store_limits};
 
 /// How much of a segment may be needed so that it is still worth copying, as one part of so many.
 fn parts(is_full: bool) -> i64 {
@@ -37,12 +37,21 @@ fn parts(is_full: bool) -> i64 {
 /// The segments to be removed next, oldest first.
 fn victims(journal: &Journal) -> Vec<u64> {
     let part = parts(matches!(journal.state(), store::State::Full(_)));
-    let is_sparse = |segment: &SegmentInfo| {
+    // What is needed of a segment and in no durable queue any more (a delivery on its way, a message
+    // that is also in a queue that is not durable) is not copied: its file stays open.
+    let mut may_stay = store_limits::REMOVED_IN_USE_MAX.saturating_sub(journal.removed_in_use());
+    let mut is_sparse = |segment: &SegmentInfo| {
         let bytes = i64::try_from(segment.bytes).unwrap_or(i64::MAX);
-        segment.is_sealed && segment.live_bytes.max(0) <= bytes / part
+        let is_sparse = segment.is_sealed && segment.live_bytes.max(0) <= bytes / part;
+        let is_in_use = is_sparse && segment.live_bytes > 0;
+        let is_victim = is_sparse && !(is_in_use && may_stay == 0);
+        may_stay -= usize::from(is_victim && is_in_use);
+        is_victim
     };
     let segments = journal.segments().into_iter();
-    let sparse = segments.filter(is_sparse).map(|segment| segment.number);
+    let sparse = segments
+        .filter(|segment| is_sparse(segment))
+        .map(|segment| segment.number);
     sparse.take(limits::COMPACTED_SEGMENTS_MAX).collect()
 }
 
@@ -147,11 +156,9 @@ impl Copied {
     pub fn remove(self, solo: &Solo) -> Result<usize, String> {
         match self.journal.remove_segments(&self.victims) {
             Ok(()) => {}
-            // Another round removes them.
-            Err(store::RemoveError::TooScattered | store::RemoveError::NotSealed(_)) => {
-                return Ok(0);
-            }
             Err(error @ store::RemoveError::Disk(_)) => return Err(error.to_string()),
+            // Another round removes them.
+            Err(_) => return Ok(0),
         }
         solo.with_state(|state| {
             let log = state.log.as_mut();
