@@ -7,6 +7,9 @@
 //! - that messages have left, as long as an older segment says that they came;
 //! - definitions: all that there are now are written as one checkpoint instead.
 //!
+//! What is not needed is so by what some batch decided, the last one perhaps: so a segment is removed
+//! when all that was written before is on the disk, copies or not.
+//!
 //! A copy is appended under the group's lock, right after the core was asked: whatever happens to
 //! the message later comes later in the journal, too. So what brings a message always stands before
 //! what takes it away, and only segments older than one can need what it says has left.
@@ -21,7 +24,7 @@ use super::{Millis, limits};
 use crate::broker::Fact;
 use crate::broker::facts::{Dequeued, FactRecord, Positions};
 use crate::broker::ids::QueueKey;
-use crate::store::{self, Journal, SegmentInfo};
+use crate::store::{self, Journal, SegmentInfo, limits as store_limits};
 
 /// How much of a segment may be needed so that it is still worth copying, as one part of so many.
 fn parts(is_full: bool) -> i64 {
@@ -41,9 +44,17 @@ fn victims(journal: &Journal) -> Vec<u64> {
     let bytes_of = |segment: &SegmentInfo| i64::try_from(segment.bytes).unwrap_or(i64::MAX);
     let segments = journal.segments();
     let sealed = || segments.iter().filter(|segment| segment.is_sealed);
-    let sparse: Vec<&SegmentInfo> = sealed()
-        .filter(|segment| segment.live_bytes <= bytes_of(segment) / part)
-        .collect();
+    // What is needed of a segment and in no durable queue any more (a delivery on its way, a message
+    // that is also in a queue that is not durable) is not copied: its file stays open.
+    let mut may_stay = store_limits::REMOVED_IN_USE_MAX.saturating_sub(journal.removed_in_use());
+    let mut is_sparse = |segment: &&SegmentInfo| {
+        let is_sparse = segment.live_bytes <= bytes_of(segment) / part;
+        let is_in_use = is_sparse && segment.live_bytes > 0;
+        let is_victim = is_sparse && !(is_in_use && may_stay == 0);
+        may_stay -= usize::from(is_victim && is_in_use);
+        is_victim
+    };
+    let sparse: Vec<&SegmentInfo> = sealed().filter(|segment| is_sparse(segment)).collect();
     // What is copied takes room before it gives some.
     let mut copied = 0;
     let room = sparse.first().map_or(0, |first| bytes_of(first) / 2);
@@ -112,7 +123,14 @@ pub fn copy(solo: &Solo, now: impl Fn() -> Millis) -> Result<Option<Copied>, Str
         round.copy(*victim)?;
     }
     round.finish()?;
-    let (end, plant) = (round.end, round.plant);
+    let (copied, plant) = (round.end, round.plant);
+    // What was not copied is needless by what some batch decided, which must be on the disk first:
+    // else a crash takes what came of the message with the message.
+    let written = solo.with_state(|state| state.log.as_ref().map_or(0, FactLog::end));
+    let end = match plant {
+        Plant::DeparturesNotSynced => copied,
+        _ => written,
+    };
     Ok(Some(Copied {
         journal,
         victims,
@@ -131,7 +149,7 @@ fn plant_of(solo: &Solo) -> Plant {
 pub struct Copied {
     journal: Arc<Journal>,
     victims: Vec<u64>,
-    /// Where what was copied ends.
+    /// Where what must be on the disk before ends.
     end: u64,
     plant: Plant,
 }
@@ -164,11 +182,9 @@ impl Copied {
     pub fn remove(self, solo: &Solo) -> Result<usize, String> {
         match self.journal.remove_segments(&self.victims) {
             Ok(()) => {}
-            // Another round removes them.
-            Err(store::RemoveError::TooScattered | store::RemoveError::NotSealed(_)) => {
-                return Ok(0);
-            }
             Err(error @ store::RemoveError::Disk(_)) => return Err(error.to_string()),
+            // Another round removes them.
+            Err(_) => return Ok(0),
         }
         solo.with_state(|state| {
             let log = state.log.as_mut();

@@ -550,7 +550,9 @@ pub fn give_back(journal: &Journal, segments: &[u64]) -> Result<(), String> {
             Ok(()) => {}
             // Somebody else has removed it.
             Err(RemoveError::NotSealed(_)) => {}
-            Err(error @ (RemoveError::TooScattered | RemoveError::Disk(_))) => {
+            Err(
+                error @ (RemoveError::TooScattered | RemoveError::InUse(_) | RemoveError::Disk(_)),
+            ) => {
                 return Err(error.to_string());
             }
         }

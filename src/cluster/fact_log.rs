@@ -58,6 +58,8 @@ pub enum Plant {
     DefinitionsForgotten,
     /// A compaction removes segments before the copies are on the disk.
     RemovedBeforeSynced,
+    /// A compaction removes segments before what made them needless is on the disk.
+    DeparturesNotSynced,
     /// A compaction asks what is needed, and appends the copy when something else may have happened.
     CopiedLate,
     /// A compaction does not tell messages where their copies are.

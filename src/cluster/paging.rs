@@ -176,8 +176,8 @@ fn give_back(solo: &Solo) -> Result<(), String> {
     }
     match pages.remove_segments(&unused) {
         Ok(()) => Ok(()),
-        // They are removed with older ones, later.
-        Err(store::RemoveError::TooScattered | store::RemoveError::NotSealed(_)) => Ok(()),
         Err(error @ store::RemoveError::Disk(_)) => Err(error.to_string()),
+        // They are removed with older ones, later.
+        Err(_) => Ok(()),
     }
 }

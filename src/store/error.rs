@@ -205,6 +205,9 @@ pub enum RemoveError {
     /// Too many of those between are gone already ([`limits::REMOVED_RUNS_MAX`]): older ones must be
     /// removed first. None was removed.
     TooScattered,
+    /// Octets of this one are still needed, and of too many that are gone already
+    /// ([`limits::REMOVED_IN_USE_MAX`]). None was removed.
+    InUse(u64),
     /// The disk refuses. What was removed by then stays so.
     Disk(io::Error),
 }
@@ -216,6 +219,7 @@ impl fmt::Display for RemoveError {
                 write!(f, "segment {number:x} is not one that can be removed")
             }
             RemoveError::TooScattered => f.write_str("older segments must be removed first"),
+            RemoveError::InUse(number) => write!(f, "octets of segment {number:x} are needed"),
             RemoveError::Disk(error) => write!(f, "segments cannot be removed: {error}"),
         }
     }

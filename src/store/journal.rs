@@ -321,11 +321,12 @@ impl Journal {
 
     /// Removes sealed segments: to be called when what was copied out of them is synced, and when
     /// no record in others needs one of theirs. After a crash they are there or not, each for
-    /// itself, until this has returned.
+    /// itself, until this has returned. Places in a segment of which octets are still counted as
+    /// needed can be read as long as they are.
     pub fn remove_segments(&self, numbers: &[u64]) -> Result<(), RemoveError> {
         let shared = &*self.shared;
         let mut store = shared.store.lock();
-        {
+        let segments: Vec<Arc<SegmentUse>> = {
             let front = shared.front.lock();
             let is_sealed = |number: &&u64| {
                 let segment = front.segments.get(number);
@@ -337,6 +338,15 @@ impl Journal {
             if let State::Failed(why) = &front.state {
                 return Err(RemoveError::Disk(io::Error::other(why.clone())));
             }
+            let all = numbers
+                .iter()
+                .filter_map(|number| front.segments.get(number));
+            all.map(|segment| Arc::clone(&segment.of)).collect()
+        };
+        let mut in_use = segments.iter().filter(|segment| segment.live_bytes() > 0);
+        let most = limits::REMOVED_IN_USE_MAX.saturating_sub(self.removed_in_use());
+        if let Some(one_more) = in_use.nth(most) {
+            return Err(RemoveError::InUse(one_more.number()));
         }
         let identity = store.identity().without(numbers);
         let identity = identity.ok_or(RemoveError::TooScattered)?;
@@ -353,9 +363,9 @@ impl Journal {
         }
         let removed = {
             let mut files = shared.files.lock();
-            numbers.iter().try_for_each(|number| {
-                files.forget(*number);
-                shared.disk.remove(&format::file_name(*number))
+            segments.iter().try_for_each(|segment| {
+                files.forget(&*shared.disk, segment)?;
+                shared.disk.remove(&format::file_name(segment.number()))
             })
         };
         let mut front = shared.front.lock();
@@ -367,6 +377,12 @@ impl Journal {
         drop(front);
         let synced = removed.and_then(|()| shared.disk.sync_directory());
         synced.map_err(RemoveError::Disk)
+    }
+
+    /// How many removed segments are still needed. They can be at most
+    /// [`limits::REMOVED_IN_USE_MAX`]. The room of those that are not any more is given back.
+    pub fn removed_in_use(&self) -> usize {
+        self.shared.files.lock().removed_in_use()
     }
 
     /// Writes and syncs what was appended, says so in a mark, and ends the thread. What is appended

@@ -54,6 +54,10 @@ pub const REMOVED_RUNS_MAX: usize = 252;
 /// process's file descriptors.
 pub const OPEN_FILES_MAX: usize = 64;
 
+/// Removed segments of which octets are still needed. Each is a file that stays open, and its room is
+/// given back later: few, as what is needed for long is copied before.
+pub const REMOVED_IN_USE_MAX: usize = 64;
+
 /// Octets of zeros written in one go, where the file system cannot reserve room or a torn tail is
 /// wiped.
 pub const ZEROS_BYTES: usize = 1024 * 1024;

@@ -1,5 +1,6 @@
 //! Reading records back while the journal is open.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,16 +12,21 @@ use super::format::{self, RECORD_HEADER_BYTES};
 use super::journal::Shared;
 use super::limits;
 use super::scan;
-use super::segment::{Place, RecordAt};
+use super::segment::{Place, RecordAt, SegmentUse};
 
 /// Files kept open, the one used last at the end.
 #[derive(Default)]
 pub(super) struct OpenFiles {
     files: Vec<(u64, Arc<dyn DiskFile>)>,
+    /// Those of removed segments of which octets are still needed.
+    removed: BTreeMap<u64, (Arc<SegmentUse>, Arc<dyn DiskFile>)>,
 }
 
 impl OpenFiles {
     fn get(&mut self, disk: &dyn Disk, number: u64) -> io::Result<Arc<dyn DiskFile>> {
+        if let Some((_, file)) = self.removed.get(&number) {
+            return Ok(Arc::clone(file));
+        }
         let found = self.files.iter().position(|(other, _)| *other == number);
         let entry = match found {
             Some(at) => self.files.remove(at),
@@ -34,9 +40,22 @@ impl OpenFiles {
         Ok(file)
     }
 
-    /// Closes a file, so that its room is free when it is removed.
-    pub fn forget(&mut self, number: u64) {
+    /// How many removed segments are still needed. The room of the others is given back.
+    pub fn removed_in_use(&mut self) -> usize {
+        self.removed.retain(|_, (of, _)| of.live_bytes() > 0);
+        self.removed.len()
+    }
+
+    /// Closes the file of a segment, so that its room is free when it is removed, unless octets in it
+    /// are still needed: then it stays open until they are not.
+    pub fn forget(&mut self, disk: &dyn Disk, of: &Arc<SegmentUse>) -> io::Result<()> {
+        let number = of.number();
+        if of.live_bytes() > 0 {
+            let file = self.get(disk, number)?;
+            self.removed.insert(number, (Arc::clone(of), file));
+        }
         self.files.retain(|(other, _)| *other != number);
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 use ferrymq::cluster::fact_log::Plant;
 
 use super::run::{Run, Tally};
+use super::scenes;
 
 /// Images that a usual run opens.
 const IMAGES: u64 = 500;
@@ -54,9 +55,18 @@ fn what_clients_saw_holds_after_any_crash() {
     assert!(is_enough, "something never happened: {all:?}");
 }
 
+#[test]
+fn a_segment_goes_when_what_made_it_needless_is_on_the_disk() {
+    scenes::last_of_a_segment(Plant::None).unwrap_or_else(|text| panic!("{text}"));
+}
+
+#[test]
+fn a_message_copied_on_its_way_to_an_alternate_exchange_is_at_home_in_the_copy() {
+    scenes::copied_while_leaving().unwrap_or_else(|text| panic!("{text}"));
+}
+
 /// Images in which a planted fault must be found: always the same, since a fault that is rarely
-/// found would fail now and then. Those that only show when the disk is slow, or a kill comes at the
-/// right moment, are found by `durable_faults` and `durable_kills`.
+/// found would fail now and then.
 const PLANTED_IMAGES: u64 = 3000;
 
 fn is_found(plant: Plant) {
@@ -79,6 +89,17 @@ fn planted_departures_from_deleted_queues_forgotten_are_found() {
 #[test]
 fn planted_definitions_forgotten_by_compaction_are_found() {
     is_found(Plant::DefinitionsForgotten);
+}
+
+#[test]
+fn planted_removal_before_copies_are_synced_is_found() {
+    is_found(Plant::RemovedBeforeSynced);
+}
+
+#[test]
+fn planted_removal_before_departures_are_synced_is_found() {
+    let found = scenes::last_of_a_segment(Plant::DeparturesNotSynced);
+    println!("{}", found.expect_err("it is found"));
 }
 
 #[test]

@@ -23,6 +23,9 @@ use super::ledger::{Doing, Ledger, Sent};
 const LIVES: u64 = 6;
 const STEPS: u64 = 160;
 
+/// Segments that gather before some lives compact: more than one round takes.
+const GATHERED_SEGMENTS: usize = 12;
+
 /// Clients at once.
 const CLIENTS: usize = 4;
 
@@ -103,8 +106,9 @@ impl Run {
     pub fn run(&mut self) -> Result<(), String> {
         for _ in 0..LIVES {
             self.disk.heal();
-            let is_hurt = self.hurt();
-            let ended = self.live();
+            let is_eager = self.dice.chance(350);
+            let is_hurt = self.hurt(is_eager);
+            let ended = self.live(is_eager);
             match ended {
                 Err(text) if is_hurt && is_of_a_disk(&text) => self.tally.failures += 1,
                 other => other?,
@@ -115,8 +119,8 @@ impl Run {
     }
 
     /// From some call on the disk refuses, as a rule.
-    fn hurt(&mut self) -> bool {
-        let calls = 1 + self.dice.below(120);
+    fn hurt(&mut self, is_eager: bool) -> bool {
+        let calls = 1 + self.dice.below(if is_eager { 400 } else { 120 });
         match self.dice.below(8) {
             0 => self.disk.fail(Call::Sync, calls, Failure::Error),
             1 => self.disk.fail(Call::Write, calls, Failure::Error),
@@ -140,21 +144,11 @@ impl Run {
         Ok(broker)
     }
 
-    fn live(&mut self) -> Result<(), String> {
+    fn live(&mut self, is_eager: bool) -> Result<(), String> {
         let broker = self.start()?;
-        let steps = self.dice.below(STEPS);
-        let mut life = Life {
-            run: self,
-            broker: Some(broker),
-            clients: Vec::new(),
-            is_compacting: false,
-            wrong: None,
-        };
-        let lived = life.all(steps);
-        let has_copied = life.broker().copied.is_some();
-        drop(life);
-        self.has_doubles |= has_copied;
-        lived
+        let steps = self.dice.below(if is_eager { 3 * STEPS } else { STEPS });
+        let mut life = Life::new(self, broker, is_eager);
+        life.all(steps)
     }
 
     /// What the end of a life leaves on the disk, and some time later.
@@ -183,13 +177,7 @@ impl Run {
     /// Nothing goes wrong, everything is consumed, and the journal shrinks.
     fn last_life(&mut self) -> Result<(), String> {
         let broker = self.start()?;
-        let mut life = Life {
-            run: self,
-            broker: Some(broker),
-            clients: Vec::new(),
-            is_compacting: false,
-            wrong: None,
-        };
+        let mut life = Life::new(self, broker, false);
         life.consume_all()?;
         life.shrink()
     }
@@ -203,11 +191,36 @@ struct Life<'r> {
     clients: Vec<Client>,
     /// Whether a compaction copies: another may not begin.
     is_compacting: bool,
+    /// Whether clients take all they can get, and the broker lets segments gather and compacts them
+    /// in many rounds then: what leaves is often the last of its segment, and most segments have no
+    /// definitions.
+    is_eager: bool,
+    /// Whether the disk is slow: most of what is asked waits for it.
+    is_slow: bool,
+    /// Steps left in which it compacts.
+    burst: u32,
+    /// Whether there may have been two copies of a message before.
+    had_doubles: bool,
     /// What went wrong where no error could be given.
     wrong: Option<String>,
 }
 
-impl Life<'_> {
+impl<'r> Life<'r> {
+    fn new(run: &'r mut Run, broker: Broker, is_eager: bool) -> Life<'r> {
+        let is_slow = run.dice.chance(200);
+        Life {
+            run,
+            broker: Some(broker),
+            clients: Vec::new(),
+            is_compacting: false,
+            is_slow,
+            is_eager,
+            burst: 0,
+            had_doubles: false,
+            wrong: None,
+        }
+    }
+
     fn broker(&mut self) -> &mut Broker {
         self.broker.as_mut().expect("it is not elsewhere")
     }
@@ -287,6 +300,7 @@ impl Life<'_> {
     fn step(&mut self) -> Result<(), String> {
         match self.run.dice.below(100) {
             0..78 => self.someone_acts()?,
+            78..84 if self.is_eager => self.gather(),
             78..84 => self.compact()?,
             84..88 => self.page()?,
             88..90 => self.inspect()?,
@@ -296,8 +310,14 @@ impl Life<'_> {
                 self.broker().solo.tick(now);
             }
         }
-        for _ in 0..self.run.dice.below(3) {
-            self.broker().write();
+        self.burst -= u32::from(self.burst > 0);
+        if self.burst > 0 && self.run.dice.chance(500) {
+            self.compact()?;
+        }
+        if !self.is_slow || self.run.dice.chance(40) {
+            for _ in 0..self.run.dice.below(3) {
+                self.broker().write();
+            }
         }
         Ok(())
     }
@@ -318,6 +338,7 @@ impl Life<'_> {
             38..46 => self.subscribe(client),
             46..56 => self.grant(client),
             56..76 => self.settle(client),
+            76..84 if self.is_eager => self.settle(client),
             76..84 => self.change_queues(client),
             84..92 => self.purge_or_commit(client),
             92..94 => {
@@ -371,6 +392,7 @@ impl Life<'_> {
             false => AcceptMode::NONE,
         };
         let count = match dice.below(10) {
+            0..3 if self.is_eager => 1 + dice.below(10),
             0 => 1 + dice.below(20),
             1..5 => 1 + dice.below(4),
             _ => 1,
@@ -414,7 +436,10 @@ impl Life<'_> {
             false => all.len() - 1,
         };
         let queue = *self.run.dice.pick(&all[..count]).expect("some");
-        let messages = self.run.dice.below(12) as u32;
+        let messages = match self.is_eager {
+            true => u32::MAX,
+            false => self.run.dice.below(12) as u32,
+        };
         self.clients[client].subscribe(queue, true, messages);
     }
 
@@ -436,6 +461,7 @@ impl Life<'_> {
         let first = dice.below(ids.len() as u64) as usize;
         let count = 1 + dice.below((ids.len() - first) as u64) as usize;
         let chosen = match dice.below(3) {
+            0 | 1 if self.is_eager => &ids[..],
             0 => &ids[..],
             1 => &ids[first..=first],
             _ => &ids[first..first + count],
@@ -513,30 +539,53 @@ impl Life<'_> {
         self.flush(client);
     }
 
-    /// A compaction begins, or comes to its end.
+    /// A compaction begins, or comes to its end, or both.
     fn compact(&mut self) -> Result<(), String> {
-        let solo = self.broker().solo.clone();
         if self.is_compacting {
             return Ok(());
         }
-        match self.broker().copied.take() {
-            None => {
-                self.is_compacting = true;
-                let copied = {
-                    let life = RefCell::new(&mut *self);
-                    compaction::copy(&solo, || life.borrow_mut().meanwhile())
-                };
-                self.is_compacting = false;
-                self.broker().copied = copied?;
+        if self.broker().copied.is_none() {
+            self.copy()?;
+            if self.run.dice.chance(500) {
+                return Ok(());
             }
-            Some(copied) => match copied.is_synced(&solo)? {
-                true => {
-                    let removed = copied.remove(&solo)?;
-                    self.run.has_doubles |= removed == 0;
-                    self.run.tally.compactions += u64::from(removed > 0);
-                }
-                false => self.broker().copied = Some(copied),
-            },
+        }
+        self.remove()
+    }
+
+    fn gather(&mut self) {
+        let journal = self.broker().solo.journal();
+        let segments = journal.map_or(0, |journal| journal.segments().len());
+        if self.burst == 0 && segments >= GATHERED_SEGMENTS {
+            self.burst = 40;
+        }
+    }
+
+    fn copy(&mut self) -> Result<(), String> {
+        let solo = self.broker().solo.clone();
+        self.is_compacting = true;
+        // A life that ends before the segments are removed leaves both copies.
+        self.had_doubles = std::mem::replace(&mut self.run.has_doubles, true);
+        let copied = {
+            let life = RefCell::new(&mut *self);
+            compaction::copy(&solo, || life.borrow_mut().meanwhile())
+        };
+        self.is_compacting = false;
+        let copied = copied?;
+        self.run.has_doubles = self.had_doubles || copied.is_some();
+        self.broker().copied = copied;
+        Ok(())
+    }
+
+    fn remove(&mut self) -> Result<(), String> {
+        let solo = self.broker().solo.clone();
+        match self.broker().copied.take() {
+            Some(copied) if copied.is_synced(&solo)? => {
+                let removed = copied.remove(&solo)?;
+                self.run.has_doubles = self.had_doubles || removed == 0;
+                self.run.tally.compactions += u64::from(removed > 0);
+            }
+            not_yet => self.broker().copied = not_yet,
         }
         Ok(())
     }
@@ -556,7 +605,7 @@ impl Life<'_> {
 
     fn inspect(&mut self) -> Result<(), String> {
         self.broker().check_bodies()?;
-        if !self.run.has_doubles && !self.is_compacting && self.broker().copied.is_none() {
+        if !self.run.has_doubles {
             self.broker().check_live()?;
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ferrymq::store::limits::REMOVED_IN_USE_MAX;
 use ferrymq::store::{Part, Place, Plant, RemoveError, SimulatedDisk};
 
 use crate::store::{Store, options};
@@ -88,6 +89,53 @@ fn planted_removal_before_it_is_noted_is_found() {
         .expect("they are sealed");
     let is_bad = |seed: &u64| Store::open(&disk.crash(*seed)).is_err();
     assert!((0..100).any(|seed| is_bad(&seed)));
+}
+
+#[test]
+fn a_removed_segment_can_be_read_while_it_counts_as_needed() {
+    let disk = SimulatedDisk::new(3);
+    disk.set_capacity(1 << 20);
+    let (store, places) = sealed(&disk, 5);
+    let free = || ferrymq::store::disk::Disk::free_bytes(&disk).expect("it knows");
+    let before = free();
+    let of = places[0].segment();
+    assert_eq!(of.number(), 1);
+    of.count_live(1000);
+    let removed = store.journal.remove_segments(&[1, 2]);
+    removed.expect("they are sealed");
+    let octets = store.journal.read_record(&places[0]);
+    assert_eq!(octets.expect("it is needed"), [0; 1000]);
+    assert_eq!(store.journal.removed_in_use(), 1);
+    assert_eq!(free(), before + 4096, "of the one that nobody needs");
+    of.count_live(-1000);
+    assert_eq!(store.journal.removed_in_use(), 0);
+    assert_eq!(free(), before + 2 * 4096);
+    let gone = store.journal.read_record(&places[0]);
+    gone.expect_err("it is gone");
+    // No crash brings it back.
+    let store = Store::open(&disk.crash(1)).expect("the disk is sound");
+    assert!(!present(&store).contains(&1));
+}
+
+#[test]
+fn few_removed_segments_can_be_needed() {
+    let most = REMOVED_IN_USE_MAX as u64;
+    let disk = SimulatedDisk::new(4);
+    let (store, places) = sealed(&disk, REMOVED_IN_USE_MAX + 2);
+    places
+        .iter()
+        .for_each(|place| place.segment().count_live(1));
+    let all: Vec<u64> = (1..=most + 1).collect();
+    let refused = store.journal.remove_segments(&all);
+    assert!(matches!(refused, Err(RemoveError::InUse(number)) if number == most + 1));
+    let removed = store.journal.remove_segments(&all[1..]);
+    removed.expect("these are not too many");
+    let refused = store.journal.remove_segments(&[1]);
+    assert!(matches!(refused, Err(RemoveError::InUse(1))));
+    let of_second = places.iter().filter(|place| place.segment().number() == 2);
+    of_second.for_each(|place| place.segment().count_live(-1));
+    let removed = store.journal.remove_segments(&[1]);
+    removed.expect("one of the others is not needed any more");
 }
 
 #[test]

@@ -221,13 +221,24 @@ impl Core {
     }
 
     fn holds(&self, queue: QueueKey, position: u64) -> bool {
-        self.message_at(queue, position).is_some()
+        self.entry_at(queue, position).is_some()
     }
 
-    /// The message at a place of a durable queue.
-    pub fn message_at(&self, queue: QueueKey, position: u64) -> Option<&Arc<Message>> {
+    fn entry_at(&self, queue: QueueKey, position: u64) -> Option<&Entry> {
         let queue = self.queues.get(self.queue_keys.get(&queue)?.0)?;
-        Some(&queue.entries.get(position)?.stored.message)
+        queue.entries.get(position)
+    }
+
+    /// The message at a place of a durable queue, or that has left it and that facts name there until
+    /// it is rerouted. Only of what is not in the queue any more it costs a walk over the work that
+    /// waits.
+    pub fn message_at(&self, queue: QueueKey, position: u64) -> Option<&Arc<Message>> {
+        let leaving = || {
+            let mut remains = self.leaving().filter(|(left, _)| *left == queue);
+            remains.find_map(|(_, remains)| remains.entries.get(position))
+        };
+        let entry = self.entry_at(queue, position).or_else(leaving)?;
+        Some(&entry.stored.message)
     }
 
     /// The durable queue of a key, if it is there.

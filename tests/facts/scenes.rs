@@ -1,0 +1,209 @@
+//! Cases that random runs hardly ever meet.
+
+use ferrymq::broker::{Request, limits};
+use ferrymq::cluster::fact_log::Plant;
+use ferrymq::cluster::{Millis, compaction};
+use ferrymq::store::SimulatedDisk;
+use ferrymq::wire::{self, AcceptMode};
+
+use super::broker::{Broker, Setup};
+use super::client::Client;
+use super::content::{self, Kind, declarations, declare_with_alternate};
+use super::ledger::{Doing, Ledger, Sent};
+
+/// Images of the power cut.
+const IMAGES: u64 = 40;
+
+const NOW: Millis = Millis(1000);
+
+struct Scene {
+    broker: Broker,
+    ledger: Ledger,
+    uids: u64,
+}
+
+impl Scene {
+    fn new(disk: &SimulatedDisk, setup: Setup) -> Result<Scene, String> {
+        Ok(Scene {
+            broker: Broker::open(disk, setup, NOW)?,
+            ledger: Ledger::default(),
+            uids: 0,
+        })
+    }
+
+    /// Messages come and go until there are so many segments.
+    fn pass(&mut self, client: &mut Client, segments: usize) -> Result<(), String> {
+        while self.segments() < segments {
+            self.publish(client, "b");
+            self.done(client)?;
+            let ids: Vec<u32> = client.held.keys().copied().collect();
+            client.accept(&ids);
+            self.done(client)?;
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self, client: &mut Client, queue: &str) {
+        self.uids += 1;
+        let sent = Sent {
+            uid: self.uids,
+            exchange: String::new(),
+            key: queue.to_owned(),
+            kind: Kind {
+                is_persistent: true,
+                ttl: None,
+            },
+            expires: None,
+        };
+        client.publish(sent, AcceptMode::NONE);
+    }
+
+    /// What a client asks is done, written, and seen.
+    fn done(&mut self, client: &mut Client) -> Result<(), String> {
+        client.flush(&self.broker.solo, &mut self.ledger, NOW);
+        self.broker.write_all();
+        client.take(&self.broker.solo);
+        client.look(&mut self.ledger).map(drop)
+    }
+
+    fn segments(&self) -> usize {
+        let journal = self.broker.solo.journal();
+        journal.map_or(0, |journal| journal.segments().len())
+    }
+}
+
+fn declare(client: &mut Client) {
+    for request in declarations() {
+        let doing = match &request {
+            Request::ExchangeDeclare(declare) => {
+                Doing::DeclareExchange(declare.exchange.to_string())
+            }
+            Request::QueueDeclare(declare) => Doing::Declare(declare.queue.to_string()),
+            Request::ExchangeBind(bind) => Doing::Bind(
+                bind.exchange.to_string(),
+                bind.queue.to_string(),
+                bind.binding_key.to_string(),
+            ),
+            _ => Doing::Nothing,
+        };
+        client.ask(request, doing);
+    }
+}
+
+/// The last message that a segment is needed for leaves it in a transaction, and the segment is
+/// removed at once: the message or what came of it is there after a power cut. Most rounds carry
+/// definitions forward, and so wait for more than they need.
+pub fn last_of_a_segment(plant: Plant) -> Result<(), String> {
+    let setup = Setup {
+        plant,
+        segment_bytes: 16384,
+        memory_bytes_max: 1 << 30,
+    };
+    let disk = SimulatedDisk::new(1);
+    let mut scene = Scene::new(&disk, setup)?;
+    let mut client = Client::new(&scene.broker.solo, 1, NOW, false);
+    let mut other = Client::new(&scene.broker.solo, 2, NOW, true);
+    declare(&mut client);
+    // Messages that stay: these segments, which have the definitions, stay too.
+    while scene.segments() < 2 {
+        scene.publish(&mut client, "p");
+        scene.done(&mut client)?;
+    }
+    // More that stay. The last of them is the first of its segment.
+    while scene.segments() < 3 {
+        scene.publish(&mut client, "a");
+        scene.done(&mut client)?;
+    }
+    other.subscribe("a", true, u32::MAX);
+    let mut held = usize::MAX;
+    while held != other.held.len() {
+        held = other.held.len();
+        scene.done(&mut other)?;
+    }
+    // All that comes behind it goes again.
+    client.subscribe("b", true, u32::MAX);
+    scene.pass(&mut client, 5)?;
+    let last = other.held.keys().copied().next_back();
+    other.accept(&[last.ok_or("nothing was delivered")?]);
+    scene.publish(&mut other, "f1");
+    other.end_transaction(true);
+    other.flush(&scene.broker.solo, &mut scene.ledger, NOW);
+    // Nothing of that is written.
+    let copied = compaction::copy(&scene.broker.solo, || NOW)?;
+    let copied = copied.ok_or("there is nothing to be removed")?;
+    if copied.is_synced(&scene.broker.solo)? {
+        copied.remove(&scene.broker.solo)?;
+    }
+    for seed in 0..IMAGES {
+        let mut broker = Broker::open(&disk.crash(seed), setup, NOW)?;
+        let observed = broker.observe(NOW)?;
+        scene.ledger.clone().settle(&observed, NOW.0)?;
+    }
+    // Else it would prove nothing: it is removed as soon as it may be.
+    scene.broker.write_all();
+    let before = scene.segments();
+    let copied = compaction::copy(&scene.broker.solo, || NOW)?;
+    if let Some(copied) = copied {
+        scene.broker.write_all();
+        copied.remove(&scene.broker.solo)?;
+    }
+    match scene.segments() < before {
+        true => Ok(()),
+        false => Err("nothing was removed".to_owned()),
+    }
+}
+
+/// A message that goes on to an alternate exchange, since its queue was deleted, is copied by a
+/// compaction before its turn has come: it is at home in the copy.
+pub fn copied_while_leaving() -> Result<(), String> {
+    let setup = Setup {
+        plant: Plant::None,
+        segment_bytes: 16384,
+        memory_bytes_max: 0,
+    };
+    let disk = SimulatedDisk::new(1);
+    let mut scene = Scene::new(&disk, setup)?;
+    let mut client = Client::new(&scene.broker.solo, 1, NOW, false);
+    declare(&mut client);
+    client.ask(declare_with_alternate("g"), Doing::Declare("g".to_owned()));
+    scene.done(&mut client)?;
+    // More than one entry routes on.
+    for _ in 0..limits::WORK_PER_ENTRY_MAX {
+        scene.publish(&mut client, "g");
+        scene.done(&mut client)?;
+    }
+    client.subscribe("b", true, u32::MAX);
+    let segments = scene.segments();
+    scene.pass(&mut client, segments + 1)?;
+    // A segment with little else that is needed is worth copying.
+    while content::body(scene.uids + 1).len() > 100 {
+        scene.uids += 1;
+    }
+    scene.publish(&mut client, "g");
+    scene.pass(&mut client, segments + 3)?;
+    let delete = wire::QueueDelete {
+        queue: "g".into(),
+        ..Default::default()
+    };
+    let delete = Request::QueueDelete(Box::new(delete));
+    client.ask(delete, Doing::Delete("g".to_owned()));
+    scene.done(&mut client)?;
+    while let Some(copied) = compaction::copy(&scene.broker.solo, || NOW)? {
+        scene.broker.write_all();
+        copied.remove(&scene.broker.solo)?;
+    }
+    let segments = scene.segments();
+    scene.pass(&mut client, segments + 1)?;
+    scene.broker.check_live()?;
+    scene.broker.check_bodies()?;
+    let journal = scene.broker.solo.journal().ok_or("there is a journal")?;
+    if journal.removed_in_use() > 0 {
+        return Err("a removed segment is still needed".to_owned());
+    }
+    let now = Millis(NOW.0 + 1);
+    let observed = scene.broker.observe(now)?;
+    match observed.queues.get("d1").map(Vec::len) {
+        Some(count) if count == limits::WORK_PER_ENTRY_MAX as usize + 1 => Ok(()),
+        other => Err(format!("{other:?} messages were routed on")),
+    }
+}
