@@ -339,7 +339,7 @@ impl Record for Enqueued {
         if !is_counted(handle.index) {
             return Err(from.error("message handle"));
         }
-        let places = Record::decode(from)?;
+        let places: SmallVec<[Place; 1]> = Record::decode(from)?;
         let flags = u8::decode(from)?;
         let (header, body) = (u32::decode(from)?, u32::decode(from)?);
         let header_at = from.offset();
@@ -350,6 +350,7 @@ impl Record for Enqueued {
             header: from.raw(header as usize, "message header")?,
             body: from.raw(body as usize, "message body")?,
             header_at,
+            places: places.len(),
         };
         let message = match &mut from.message_by {
             Some(make) => make(&encoded)?,
@@ -381,6 +382,8 @@ pub struct EncodedMessage<'a> {
     pub body: &'a [u8],
     /// The offset of the header in the record.
     pub header_at: usize,
+    /// In how many places it is.
+    pub places: usize,
 }
 
 impl EncodedMessage<'_> {

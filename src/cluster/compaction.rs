@@ -38,7 +38,7 @@ fn parts(is_full: bool) -> i64 {
 ///
 /// The store can say of so many gaps between segments, and of no more. Where removing would make one
 /// too many the oldest segments are copied, whatever they hold: that closes gaps.
-fn victims(journal: &Journal) -> Vec<u64> {
+fn victims(journal: &Journal, checkpoint_bytes: impl Fn(u64) -> u64) -> Vec<u64> {
     let is_full = matches!(journal.state(), store::State::Full(_));
     let part = parts(is_full);
     let bytes_of = |segment: &SegmentInfo| i64::try_from(segment.bytes).unwrap_or(i64::MAX);
@@ -48,7 +48,8 @@ fn victims(journal: &Journal) -> Vec<u64> {
     // that is also in a queue that is not durable) is not copied: its file stays open.
     let mut may_stay = store_limits::REMOVED_IN_USE_MAX.saturating_sub(journal.removed_in_use());
     let mut is_sparse = |segment: &&SegmentInfo| {
-        let is_sparse = segment.live_bytes <= bytes_of(segment) / part;
+        let said = i64::try_from(checkpoint_bytes(segment.number)).unwrap_or(i64::MAX);
+        let is_sparse = segment.live_bytes.saturating_add(said) <= bytes_of(segment) / part;
         let is_in_use = is_sparse && segment.live_bytes > 0;
         let is_victim = is_sparse && !(is_in_use && may_stay == 0);
         may_stay -= usize::from(is_victim && is_in_use);
@@ -105,7 +106,12 @@ pub fn copy(solo: &Solo, now: impl Fn() -> Millis) -> Result<Option<Copied>, Str
     let Some(journal) = solo.journal() else {
         return Ok(None);
     };
-    let victims = victims(&journal);
+    let victims = solo.with_state(|state| {
+        let log = state.log.as_ref();
+        victims(&journal, |segment| {
+            log.map_or(0, |log| log.checkpoint_bytes(segment))
+        })
+    });
     if victims.is_empty() {
         return Ok(None);
     }

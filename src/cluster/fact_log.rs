@@ -138,6 +138,9 @@ pub struct FactLog {
     /// Octets to be written until it is looked at again.
     look_in: u64,
     contents: BTreeMap<u64, Contents>,
+    /// The segment of the newest checkpoint of definitions, and the octets of its record: they are
+    /// needed until there is another.
+    checkpoint: Option<(u64, u64)>,
     /// Where the last record ends; 0 before the first.
     end: u64,
     failure: Option<String>,
@@ -221,6 +224,12 @@ impl FactLog {
         &self.contents
     }
 
+    /// Octets of a segment that are needed for what it says of definitions.
+    pub(super) fn checkpoint_bytes(&self, segment: u64) -> u64 {
+        let of_it = self.checkpoint.filter(|(number, _)| *number == segment);
+        of_it.map_or(0, |(_, bytes)| bytes)
+    }
+
     /// A segment has been removed.
     pub(super) fn forget(&mut self, segment: u64) {
         self.contents.remove(&segment);
@@ -296,6 +305,9 @@ impl FactLog {
         let place = place.map_err(|error| error.to_string())?;
         let contents = self.contents.entry(place.segment().number()).or_default();
         contents.note(&record.facts);
+        if has_checkpoint(&record.facts) {
+            self.checkpoint = Some((place.segment().number(), place.bytes()));
+        }
         Ok((place, encoded))
     }
 
@@ -317,7 +329,13 @@ impl FactLog {
             _ => STAMP_BYTES,
         };
         for (fact, at) in enqueued.zip(&encoded.contents) {
-            let home = Home::new(&self.cell, place, start + at, &fact.message);
+            let home = Home::new(
+                &self.cell,
+                place,
+                start + at,
+                &fact.message,
+                fact.places.len(),
+            );
             if self.plant == Plant::LiveNotCounted {
                 home.count_no_more();
             }
@@ -360,6 +378,13 @@ impl FactLog {
     }
 }
 
+/// Whether facts hold all definitions.
+fn has_checkpoint(facts: &[Fact]) -> bool {
+    facts
+        .iter()
+        .any(|fact| matches!(fact, Fact::Definitions(_)))
+}
+
 /// A log while it is read.
 struct Reading {
     recovery: Recovery,
@@ -368,6 +393,7 @@ struct Reading {
     memory_bytes_left: u64,
     last_wall: Option<u64>,
     contents: BTreeMap<u64, Contents>,
+    checkpoint: Option<(u64, u64)>,
 }
 
 impl Reading {
@@ -379,6 +405,7 @@ impl Reading {
             memory_bytes_left: opening.memory_bytes_max,
             last_wall: None,
             contents: BTreeMap::new(),
+            checkpoint: None,
         }
     }
 
@@ -404,6 +431,7 @@ impl Reading {
             is_over: false,
             look_in: 0,
             contents: self.contents,
+            checkpoint: self.checkpoint,
             end: 0,
             failure: None,
             plant: opening.plant,
@@ -427,7 +455,7 @@ impl Reading {
         let mut make = |encoded: &EncodedMessage<'_>| -> Result<Arc<Message>, EncodingError> {
             let message = encoded.message()?;
             let content_at = STAMP_BYTES + encoded.header_at;
-            let home = Home::new(cell, &at.place, content_at, &message);
+            let home = Home::new(cell, &at.place, content_at, &message, encoded.places);
             message.set_home(Arc::new(home));
             if message.size() <= *memory_bytes_left {
                 *memory_bytes_left -= message.size();
@@ -439,6 +467,9 @@ impl Reading {
         let record = record.map_err(|error| error.to_string())?;
         let contents = self.contents.entry(at.place.segment().number());
         contents.or_default().note(&record.facts);
+        if has_checkpoint(&record.facts) {
+            self.checkpoint = Some((at.place.segment().number(), at.place.bytes()));
+        }
         recovery.take_record(record);
         Ok(())
     }

@@ -20,6 +20,10 @@ pub(super) struct Home {
     counted: i64,
 }
 
+/// Octets that a record has for each place of a message: queue, position and time. A small message
+/// in many queues is mostly these.
+const PLACE_BYTES: i64 = 24;
+
 impl Home {
     /// The home of a message whose content begins at `content_at` of the record's payload.
     pub(super) fn new(
@@ -27,8 +31,10 @@ impl Home {
         place: &Place,
         content_at: usize,
         message: &Message,
+        places: usize,
     ) -> Home {
-        let counted = message.size() as i64;
+        let places = i64::try_from(places).unwrap_or(i64::MAX / PLACE_BYTES);
+        let counted = message.size() as i64 + places * PLACE_BYTES;
         place.segment().count_live(counted);
         Home {
             journal: journal.clone(),

@@ -79,7 +79,7 @@ impl Paging {
         let place = self.journal.append(CONTENT, &[Part::Shared(&content)]);
         // Err: it is larger than a record can be, and stays in memory.
         let place = place.ok()?;
-        message.set_home(Arc::new(Home::new(&self.cell, &place, 0, message)));
+        message.set_home(Arc::new(Home::new(&self.cell, &place, 0, message, 0)));
         message.rest(&self.gauge)
     }
 

@@ -50,7 +50,10 @@ fn keep(solo: &Weak<Solo>, clock: Clock, is_compacting: bool) -> bool {
         return false;
     };
     let mut kept = paging::round(&solo);
-    while is_compacting && kept.is_ok() {
+    for _ in 0..limits::COMPACTIONS_PER_LOOK {
+        if !is_compacting || kept.is_err() {
+            break;
+        }
         match compaction::round(&solo, || clock.millis()) {
             Ok(0) => break,
             Ok(segments) => {

@@ -71,3 +71,6 @@ pub const JOURNAL_SPARE_BYTES: u64 = 16 * 1024 * 1024;
 /// enough that a busy one, which also waits now and then, does not give memory back and ask for it
 /// again all the time; short enough that many silent ones hold nothing.
 pub const IDLE_MILLISECONDS: u64 = 1000;
+
+/// Rounds of compaction in one look at the journal's room: whoever stops the broker waits for no more.
+pub const COMPACTIONS_PER_LOOK: u32 = 16;
