@@ -5,7 +5,8 @@
 //!
 //! - messages that are still at a place: the core knows;
 //! - that messages have left, as long as an older segment says that they came;
-//! - definitions: all that there are now are written as one checkpoint instead.
+//! - definitions, if there is no checkpoint of them after it: all that there are now are written as
+//!   one checkpoint instead.
 //!
 //! What is not needed is so by what some batch decided, the last one perhaps: so a segment is removed
 //! when all that was written before is on the disk, copies or not.
@@ -122,6 +123,7 @@ pub fn copy(solo: &Solo, now: impl Fn() -> Millis) -> Result<Option<Copied>, Str
         plant: plant_of(solo),
         older: older_contents(solo, &victims),
         left: BTreeMap::new(),
+        checkpoint_segment: checkpoint_segment_of(solo),
         has_definitions: false,
         end: 0,
     };
@@ -143,6 +145,11 @@ pub fn copy(solo: &Solo, now: impl Fn() -> Millis) -> Result<Option<Copied>, Str
         end,
         plant,
     }))
+}
+
+fn checkpoint_segment_of(solo: &Solo) -> u64 {
+    solo.with_state(|state| state.log.as_ref().map(FactLog::checkpoint_segment))
+        .unwrap_or_default()
 }
 
 fn plant_of(solo: &Solo) -> Plant {
@@ -230,6 +237,9 @@ struct Round<'a, N> {
     plant: Plant,
     older: BTreeMap<u64, Contents>,
     left: BTreeMap<QueueKey, Left>,
+    /// Where the definitions that count begin.
+    checkpoint_segment: u64,
+    /// Whether a victim has some of those.
     has_definitions: bool,
     /// Where what was copied ends.
     end: u64,
@@ -263,7 +273,7 @@ impl<N: Fn() -> Millis> Round<'_, N> {
                     left.before = left.before.max(fact.before);
                     left.positions.extend(fact.positions.0);
                 }
-                _ => self.has_definitions = true,
+                _ => self.has_definitions |= victim >= self.checkpoint_segment,
             }
         }
         if messages.is_empty() {

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use super::Millis;
 use super::home::{Home, JournalCell};
-use crate::broker::encoding::EncodingError;
+use super::paging::MemoryLimit;
+use crate::broker::encoding::{EncodingError, MessageBy};
 use crate::broker::facts::{EncodedFacts, EncodedMessage, Enqueued, Fact, FactRecord};
 use crate::broker::ids::{GroupTime, QueueKey, ShardId};
 use crate::broker::message::{Message, RestingGauge};
@@ -98,29 +99,40 @@ impl fmt::Display for LogError {
 
 impl std::error::Error for LogError {}
 
-/// What the records of a segment say of queues: enough to know which of them may still matter.
+/// What the records of a segment bring into queues: enough to know which of them may still matter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contents {
-    /// The first and last position of messages that it brings into a queue.
+    /// The first and last position, by queue.
     pub queues: BTreeMap<QueueKey, (u64, u64)>,
-    /// Whether it has definitions.
-    pub has_definitions: bool,
 }
 
-impl Contents {
-    fn note(&mut self, facts: &[Fact]) {
+/// What all segments say.
+#[derive(Debug, Default)]
+struct Said {
+    /// By number.
+    contents: BTreeMap<u64, Contents>,
+    /// The segment of the newest checkpoint of definitions, and the octets of its record: they are
+    /// needed until there is another.
+    checkpoint: Option<(u64, u64)>,
+}
+
+impl Said {
+    /// A record says this.
+    fn note(&mut self, place: &Place, facts: &[Fact]) {
+        let segment = place.segment().number();
+        let queues = &mut self.contents.entry(segment).or_default().queues;
         for fact in facts {
             match fact {
                 Fact::Enqueued(fact) => {
                     for place in &fact.places {
                         let position = place.position;
-                        let range = self.queues.entry(place.queue);
+                        let range = queues.entry(place.queue);
                         let (first, last) = range.or_insert((position, position));
                         (*first, *last) = ((*first).min(position), (*last).max(position));
                     }
                 }
-                Fact::Dequeued(_) | Fact::Rejected(_) => {}
-                _ => self.has_definitions = true,
+                Fact::Definitions(_) => self.checkpoint = Some((segment, place.bytes())),
+                _ => {}
             }
         }
     }
@@ -131,16 +143,12 @@ pub struct FactLog {
     journal: Arc<Journal>,
     cell: JournalCell,
     wall_at_zero: u64,
-    memory_bytes_max: u64,
-    gauge: RestingGauge,
+    memory: MemoryLimit,
     /// Whether the queues took more than the limit when that was last looked at.
     is_over: bool,
     /// Octets to be written until it is looked at again.
     look_in: u64,
-    contents: BTreeMap<u64, Contents>,
-    /// The segment of the newest checkpoint of definitions, and the octets of its record: they are
-    /// needed until there is another.
-    checkpoint: Option<(u64, u64)>,
+    said: Said,
     /// Where the last record ends; 0 before the first.
     end: u64,
     failure: Option<String>,
@@ -214,25 +222,34 @@ impl FactLog {
         self.plant
     }
 
-    /// Counts the bodies that are not in memory.
-    pub fn gauge(&self) -> &RestingGauge {
-        &self.gauge
+    /// How much memory messages may take.
+    pub fn memory(&self) -> &MemoryLimit {
+        &self.memory
     }
 
     /// What the segments say, by number.
     pub(super) fn contents(&self) -> &BTreeMap<u64, Contents> {
-        &self.contents
+        &self.said.contents
     }
 
     /// Octets of a segment that are needed for what it says of definitions.
     pub(super) fn checkpoint_bytes(&self, segment: u64) -> u64 {
-        let of_it = self.checkpoint.filter(|(number, _)| *number == segment);
+        let of_it = self
+            .said
+            .checkpoint
+            .filter(|(number, _)| *number == segment);
         of_it.map_or(0, |(_, bytes)| bytes)
+    }
+
+    /// The segment of the newest checkpoint of definitions: what older ones say of definitions does
+    /// not count any more.
+    pub(super) fn checkpoint_segment(&self) -> u64 {
+        self.said.checkpoint.map_or(0, |(segment, _)| segment)
     }
 
     /// A segment has been removed.
     pub(super) fn forget(&mut self, segment: u64) {
-        self.contents.remove(&segment);
+        self.said.contents.remove(&segment);
     }
 
     /// Writes what a batch, or a compaction, decided, with the group time that it is at `now`. It is on
@@ -303,11 +320,7 @@ impl FactLog {
         parts.push(Part::Octets(&encoded.octets[from..]));
         let place = self.journal.append(FACTS, &parts);
         let place = place.map_err(|error| error.to_string())?;
-        let contents = self.contents.entry(place.segment().number()).or_default();
-        contents.note(&record.facts);
-        if has_checkpoint(&record.facts) {
-            self.checkpoint = Some((place.segment().number(), place.bytes()));
-        }
+        self.said.note(&place, &record.facts);
         Ok((place, encoded))
     }
 
@@ -348,7 +361,7 @@ impl FactLog {
     fn settle_home(&self, core: &mut Core, fact: &Enqueued, home: Arc<Home>, is_over: bool) {
         fact.message.set_home(home.clone());
         let resting = match is_over {
-            true => fact.message.rest(&self.gauge).map(Arc::new),
+            true => fact.message.rest(&self.memory.gauge).map(Arc::new),
             false => None,
         };
         for place in &fact.places {
@@ -371,18 +384,10 @@ impl FactLog {
         self.look_in = self.look_in.saturating_sub(written);
         if self.look_in == 0 {
             self.look_in = MEMORY_LOOK_BYTES;
-            let in_memory = core.queued_bytes().saturating_sub(self.gauge.bytes());
-            self.is_over = in_memory > self.memory_bytes_max;
+            self.is_over = self.memory.is_passed_by(core);
         }
         self.is_over
     }
-}
-
-/// Whether facts hold all definitions.
-fn has_checkpoint(facts: &[Fact]) -> bool {
-    facts
-        .iter()
-        .any(|fact| matches!(fact, Fact::Definitions(_)))
 }
 
 /// A log while it is read.
@@ -392,8 +397,7 @@ struct Reading {
     gauge: RestingGauge,
     memory_bytes_left: u64,
     last_wall: Option<u64>,
-    contents: BTreeMap<u64, Contents>,
-    checkpoint: Option<(u64, u64)>,
+    said: Said,
 }
 
 impl Reading {
@@ -404,8 +408,7 @@ impl Reading {
             gauge: RestingGauge::default(),
             memory_bytes_left: opening.memory_bytes_max,
             last_wall: None,
-            contents: BTreeMap::new(),
-            checkpoint: None,
+            said: Said::default(),
         }
     }
 
@@ -426,12 +429,13 @@ impl Reading {
             journal,
             cell: self.cell,
             wall_at_zero: opening.wall_at_zero,
-            memory_bytes_max: opening.memory_bytes_max,
-            gauge: self.gauge,
+            memory: MemoryLimit {
+                bytes_max: opening.memory_bytes_max,
+                gauge: self.gauge,
+            },
             is_over: false,
             look_in: 0,
-            contents: self.contents,
-            checkpoint: self.checkpoint,
+            said: self.said,
             end: 0,
             failure: None,
             plant: opening.plant,
@@ -440,11 +444,6 @@ impl Reading {
     }
 
     fn take(&mut self, at: &RecordAt, octets: &[u8]) -> Result<(), String> {
-        if at.kind != FACTS {
-            return Err(format!("a record of the unknown kind {}", at.kind));
-        }
-        let (wall, octets) = stamp_and_facts(octets)?;
-        self.last_wall = self.last_wall.max(Some(wall));
         let Reading {
             recovery,
             cell,
@@ -463,24 +462,29 @@ impl Reading {
             }
             Ok(message.rest(gauge).map_or(message, Arc::new))
         };
-        let record = FactRecord::decode_with(octets, Some(&mut make));
-        let record = record.map_err(|error| error.to_string())?;
-        let contents = self.contents.entry(at.place.segment().number());
-        contents.or_default().note(&record.facts);
-        if has_checkpoint(&record.facts) {
-            self.checkpoint = Some((at.place.segment().number(), at.place.bytes()));
-        }
+        let (wall, record) = record_of(at, octets, Some(&mut make))?;
+        self.last_wall = self.last_wall.max(Some(wall));
+        self.said.note(&at.place, &record.facts);
         recovery.take_record(record);
         Ok(())
     }
 }
 
-/// Takes a payload apart.
-fn stamp_and_facts(octets: &[u8]) -> Result<(u64, &[u8]), String> {
-    match octets.split_first_chunk::<STAMP_BYTES>() {
-        Some((stamp, facts)) => Ok((u64::from_be_bytes(*stamp), facts)),
-        None => Err(format!("{} octets are no record of facts", octets.len())),
+/// The wall-clock time at which a record was written, and its facts; `make` makes the messages, None
+/// of what stands there.
+fn record_of<'a>(
+    at: &RecordAt,
+    octets: &'a [u8],
+    make: Option<MessageBy<'a>>,
+) -> Result<(u64, FactRecord), String> {
+    if at.kind != FACTS {
+        return Err(format!("a record of the unknown kind {}", at.kind));
     }
+    let Some((stamp, facts)) = octets.split_first_chunk::<STAMP_BYTES>() else {
+        return Err(format!("{} octets are no record of facts", octets.len()));
+    };
+    let record = FactRecord::decode_with(facts, make).map_err(|error| error.to_string())?;
+    Ok((u64::from_be_bytes(*stamp), record))
 }
 
 /// The facts of a record that is read back.
@@ -488,9 +492,5 @@ fn stamp_and_facts(octets: &[u8]) -> Result<(u64, &[u8]), String> {
 /// # Errors
 /// What cannot be read of it.
 pub(super) fn facts_of(at: &RecordAt, octets: &[u8]) -> Result<FactRecord, String> {
-    if at.kind != FACTS {
-        return Err(format!("a record of the unknown kind {}", at.kind));
-    }
-    let (_, octets) = stamp_and_facts(octets)?;
-    FactRecord::decode_with(octets, None).map_err(|error| error.to_string())
+    record_of(at, octets, None).map(|(_, record)| record)
 }

@@ -10,19 +10,41 @@ use super::home::{Home, JournalCell};
 use super::limits;
 use super::outbox::Woken;
 use super::solo::{Solo, State};
+use crate::broker::Core;
 use crate::broker::message::{Message, RestingGauge};
 use crate::broker::paging::{Candidate, Cursor};
 use crate::store::{self, Journal, Part};
 
-/// The kind of records that hold a message's content.
+/// The kind of records that hold a message's content. They are in a journal of their own, which nobody
+/// reads after the process: the number means nothing beside those of other journals.
 const CONTENT: u8 = 4;
+
+/// How much memory messages may take.
+#[derive(Clone, Debug)]
+pub struct MemoryLimit {
+    /// Octets of messages in queues whose bodies are in memory.
+    pub bytes_max: u64,
+    /// Counts the bodies that are not.
+    pub gauge: RestingGauge,
+}
+
+impl MemoryLimit {
+    /// Octets of the messages in a core's queues, without the bodies that are not in memory.
+    pub fn in_memory(&self, core: &Core) -> u64 {
+        core.queued_bytes().saturating_sub(self.gauge.bytes())
+    }
+
+    /// Whether a core's queues take more.
+    pub fn is_passed_by(&self, core: &Core) -> bool {
+        self.in_memory(core) > self.bytes_max
+    }
+}
 
 /// What keeps a broker's messages within its memory.
 pub struct Paging {
     journal: Arc<Journal>,
     cell: JournalCell,
-    gauge: RestingGauge,
-    memory_bytes_max: u64,
+    memory: MemoryLimit,
     cursor: Cursor,
     /// Whether anything was found since the search began at the first queue.
     has_found: bool,
@@ -43,13 +65,13 @@ enum Piece {
 
 impl std::fmt::Debug for Paging {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Paging({} octets rest)", self.gauge.bytes())
+        write!(f, "Paging({} octets rest)", self.memory.gauge.bytes())
     }
 }
 
 impl Paging {
-    /// `pages` is a new journal; `gauge` is shared with whatever else lets bodies rest.
-    pub fn new(pages: Journal, gauge: RestingGauge, memory_bytes_max: u64) -> Paging {
+    /// `pages` is a new journal; the limit is shared with whatever else lets bodies rest.
+    pub fn new(pages: Journal, memory: MemoryLimit) -> Paging {
         let journal = Arc::new(pages);
         let cell = JournalCell::default();
         // It was empty until now.
@@ -57,8 +79,7 @@ impl Paging {
         Paging {
             journal,
             cell,
-            gauge,
-            memory_bytes_max,
+            memory,
             cursor: Cursor::default(),
             has_found: false,
             is_pressed: false,
@@ -73,25 +94,20 @@ impl Paging {
     /// A message without its body, which rests where it is at home, or now in the pages.
     fn rest(&self, message: &Arc<Message>) -> Option<Message> {
         if message.has_home() {
-            return message.rest(&self.gauge);
+            return message.rest(&self.memory.gauge);
         }
         let content = message.shared_content();
         let place = self.journal.append(CONTENT, &[Part::Shared(&content)]);
         // Err: it is larger than a record can be, and stays in memory.
         let place = place.ok()?;
         message.set_home(Arc::new(Home::new(&self.cell, &place, 0, message, 0)));
-        message.rest(&self.gauge)
-    }
-
-    fn in_memory(&self, state: &State) -> u64 {
-        let queued = state.core.queued_bytes();
-        queued.saturating_sub(self.gauge.bytes())
+        message.rest(&self.memory.gauge)
     }
 
     /// Lets the bodies of some messages go, and publishers on when that has helped or can help no more.
     fn piece(&mut self, state: &mut State, woken: &mut Woken) -> Piece {
-        let in_memory = self.in_memory(state);
-        let most = self.memory_bytes_max;
+        let in_memory = self.memory.in_memory(&state.core);
+        let most = self.memory.bytes_max;
         let piece = match in_memory <= most {
             true => Piece::Within,
             false => self.page_out(state),
@@ -161,7 +177,7 @@ pub fn round(solo: &Solo) -> Result<(), String> {
 fn give_back(solo: &Solo) -> Result<(), String> {
     let pages = solo.with_state(|state| {
         let paging = state.paging.as_ref()?;
-        let is_over = paging.in_memory(state) > paging.memory_bytes_max;
+        let is_over = paging.memory.is_passed_by(&state.core);
         Some((paging.journal.clone(), is_over))
     });
     let Some((pages, is_over)) = pages else {

@@ -10,10 +10,9 @@ use super::options::Options;
 use super::{limits, members, memory, plant};
 use crate::broker;
 use crate::broker::ids::MemberId;
-use crate::broker::message::RestingGauge;
 use crate::broker::plant::{Plant, is_planted};
 use crate::cluster::fact_log::{FactLog, Opening};
-use crate::cluster::paging::Paging;
+use crate::cluster::paging::{MemoryLimit, Paging};
 use crate::cluster::solo::Solo;
 use crate::store::{self, Journal, RealDisk};
 
@@ -84,7 +83,7 @@ pub fn start(
     let opened = FactLog::open(Arc::new(disk), &journal, core_options.clone(), &opening);
     let (log, core, found) = opened.map_err(|error| format!("{}: {error}", directory.display()))?;
     tell(&directory, options, &core, &found);
-    let gauge = log.gauge().clone();
+    let memory = log.memory().clone();
     let member = MemberId(found.store_id);
     let epoch = 1;
     let solo = Solo::with_log(member, epoch, (log, core), core_options, now);
@@ -94,7 +93,7 @@ pub fn start(
         plant: store::Plant::None,
         ..journal
     };
-    solo.page_with(pages_in(&directory, &pages, &opening, gauge)?);
+    solo.page_with(pages_in(&directory, &pages, opening.store_id, memory)?);
     let keeper = Keeper::start(&solo, clock)?;
     Ok((solo, Some(keeper)))
 }
@@ -125,8 +124,8 @@ pub(super) fn journal_options(options: &Options) -> store::Options {
 fn pages_in(
     directory: &Path,
     options: &store::Options,
-    opening: &Opening,
-    gauge: RestingGauge,
+    store_id: u64,
+    memory: MemoryLimit,
 ) -> Result<Paging, String> {
     let directory = directory.join(PAGES);
     let failed =
@@ -137,14 +136,9 @@ fn pages_in(
         Err(error) => return Err(failed(&error)),
     }
     let disk = RealDisk::open(&directory).map_err(|error| failed(&error))?;
-    let opened = Journal::open(
-        Arc::new(disk),
-        options,
-        opening.store_id,
-        &mut |_, _| Ok(()),
-    );
+    let opened = Journal::open(Arc::new(disk), options, store_id, &mut |_, _| Ok(()));
     let (journal, _) = opened.map_err(|error| failed(&error))?;
-    Ok(Paging::new(journal, gauge, opening.memory_bytes_max))
+    Ok(Paging::new(journal, memory))
 }
 
 /// Logs what was found in a directory.

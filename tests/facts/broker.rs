@@ -78,7 +78,7 @@ impl Broker {
         let disk = Arc::new(disk.clone());
         let opened = FactLog::open_without_thread(disk, &journal, options.clone(), &opening);
         let (log, core, writer, found) = opened.map_err(|error| error.to_string())?;
-        let gauge = log.gauge().clone();
+        let memory = log.memory().clone();
         let member = MemberId(found.store_id);
         let solo = Solo::with_log(member, 1, (log, core), options, now);
         let pages = store::Options {
@@ -88,7 +88,7 @@ impl Broker {
         let disk = Arc::new(SimulatedDisk::new(1));
         let opened = Journal::open_without_thread(disk, &pages, 1, &mut |_, _| Ok(()));
         let (journal, pages, _) = opened.map_err(|error| error.to_string())?;
-        solo.page_with(Paging::new(journal, gauge, setup.memory_bytes_max));
+        solo.page_with(Paging::new(journal, memory));
         Ok(Broker {
             solo,
             writer,

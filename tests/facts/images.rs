@@ -4,11 +4,12 @@ use ferrymq::cluster::fact_log::Plant;
 
 use super::run::{Run, Tally};
 use super::scenes;
+use crate::seed::of_this_run;
 
 /// Images that a usual run opens.
 const IMAGES: u64 = 500;
 
-/// The first seed, unless another is given.
+/// Where the search for planted faults begins.
 const SEED: u64 = 0x000F_E441;
 
 fn number_from(variable: &str) -> Option<u64> {
@@ -33,7 +34,7 @@ fn run(plant: Plant, first: u64, images: u64) -> Result<Tally, String> {
 #[test]
 fn what_clients_saw_holds_after_any_crash() {
     let images = number_from("FERRYMQ_CRASH_IMAGES").unwrap_or(IMAGES);
-    let first = number_from("FERRYMQ_SEED").unwrap_or(SEED);
+    let first = of_this_run(3);
     println!("FERRYMQ_SEED={first}");
     let all = run(Plant::None, first, images).unwrap_or_else(|text| panic!("{text}"));
     let Tally {
@@ -58,6 +59,16 @@ fn what_clients_saw_holds_after_any_crash() {
 #[test]
 fn a_segment_goes_when_what_made_it_needless_is_on_the_disk() {
     scenes::last_of_a_segment(Plant::None).unwrap_or_else(|text| panic!("{text}"));
+}
+
+#[test]
+fn compaction_of_small_messages_in_many_queues_comes_to_an_end() {
+    scenes::small_messages_in_many_queues().unwrap_or_else(|text| panic!("{text}"));
+}
+
+#[test]
+fn compaction_of_large_definitions_comes_to_an_end() {
+    scenes::large_definitions().unwrap_or_else(|text| panic!("{text}"));
 }
 
 #[test]

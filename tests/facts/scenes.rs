@@ -8,7 +8,7 @@ use ferrymq::wire::{self, AcceptMode};
 
 use super::broker::{Broker, Setup};
 use super::client::Client;
-use super::content::{self, Kind, declarations, declare_with_alternate};
+use super::content::{self, Kind, bind, declarations, declare_with_alternate, unbind};
 use super::ledger::{Doing, Ledger, Sent};
 
 /// Images of the power cut.
@@ -69,6 +69,12 @@ impl Scene {
     fn segments(&self) -> usize {
         let journal = self.broker.solo.journal();
         journal.map_or(0, |journal| journal.segments().len())
+    }
+
+    /// The segment with what was written last.
+    fn newest_segment(&self) -> Option<u64> {
+        let segments = self.broker.solo.journal()?.segments();
+        segments.last().map(|segment| segment.number)
     }
 }
 
@@ -153,6 +159,103 @@ pub fn last_of_a_segment(plant: Plant) -> Result<(), String> {
     }
 }
 
+/// Rounds of compaction in which one that gets on comes to its end.
+const ROUNDS_MAX: usize = 20;
+
+/// Compacts until nothing is left to be done.
+fn compact(scene: &mut Scene) -> Result<(), String> {
+    for _ in 0..ROUNDS_MAX {
+        let Some(copied) = compaction::copy(&scene.broker.solo, || NOW)? else {
+            return Ok(());
+        };
+        scene.broker.write_all();
+        copied.remove(&scene.broker.solo)?;
+    }
+    Err("compaction does not come to an end".to_owned())
+}
+
+/// Small messages in many queues: their records are mostly places. Nothing of them is needless, and
+/// nothing is copied for ever.
+pub fn small_messages_in_many_queues() -> Result<(), String> {
+    let setup = Setup {
+        plant: Plant::None,
+        segment_bytes: 16384,
+        memory_bytes_max: 1 << 30,
+    };
+    let mut scene = Scene::new(&SimulatedDisk::new(1), setup)?;
+    let mut client = Client::new(&scene.broker.solo, 1, NOW, false);
+    declare(&mut client);
+    for n in 0..150 {
+        let name = format!("wide {n}");
+        client.ask(declare_with_alternate(&name), Doing::Nothing);
+        client.ask(bind(&name, content::FANOUT, ""), Doing::Nothing);
+        scene.done(&mut client)?;
+    }
+    let kind = Kind {
+        is_persistent: true,
+        ttl: None,
+    };
+    while content::body(scene.uids).len() > 100 {
+        scene.uids += 1;
+    }
+    let segments = scene.segments();
+    while scene.segments() < segments + 3 {
+        let message = content::message(scene.uids, content::FANOUT, "", kind);
+        let request = Request::Transfer {
+            destination: content::FANOUT.into(),
+            accept_mode: AcceptMode::NONE,
+            message: message.into(),
+        };
+        client.ask(request, Doing::Nothing);
+        scene.done(&mut client)?;
+    }
+    compact(&mut scene)
+}
+
+/// Definitions that take more than half of a segment: each checkpoint of them fills one.
+pub fn large_definitions() -> Result<(), String> {
+    let setup = Setup {
+        plant: Plant::None,
+        segment_bytes: 16384,
+        memory_bytes_max: 1 << 30,
+    };
+    let mut scene = Scene::new(&SimulatedDisk::new(1), setup)?;
+    let mut client = Client::new(&scene.broker.solo, 1, NOW, false);
+    declare(&mut client);
+    for n in 0..4 {
+        let note = wire::Value::Str16("x".repeat(3000).as_str().into());
+        let declare = wire::QueueDeclare {
+            queue: format!("annotated {n}").as_str().into(),
+            durable: true,
+            arguments: Some(wire::Map::from_iter([("note", note)])),
+            ..Default::default()
+        };
+        client.ask(Request::QueueDeclare(Box::new(declare)), Doing::Nothing);
+        scene.done(&mut client)?;
+    }
+    client.subscribe("b", true, u32::MAX);
+    // More segments than one round takes say something of definitions: so there are two checkpoints,
+    // and the second does not fit behind the first.
+    for segments in 4..16 {
+        client.ask(bind("b", content::FANOUT, "again"), Doing::Nothing);
+        client.ask(unbind("b", content::FANOUT, "again"), Doing::Nothing);
+        scene.pass(&mut client, segments)?;
+    }
+    compact(&mut scene)?;
+    // The checkpoint is what was written last. It stays where it is when little else happens: it is
+    // most of its segment.
+    let checkpoint = scene.newest_segment();
+    let segments = scene.segments();
+    scene.pass(&mut client, segments + 2)?;
+    compact(&mut scene)?;
+    let journal = scene.broker.solo.journal().ok_or("there is a journal")?;
+    let is_it = |segment: &ferrymq::store::SegmentInfo| Some(segment.number) == checkpoint;
+    match journal.segments().iter().any(is_it) {
+        true => Ok(()),
+        false => Err("the definitions were written again without need".to_owned()),
+    }
+}
+
 /// A message that goes on to an alternate exchange, since its queue was deleted, is copied by a
 /// compaction before its turn has come: it is at home in the copy.
 pub fn copied_while_leaving() -> Result<(), String> {
@@ -188,10 +291,7 @@ pub fn copied_while_leaving() -> Result<(), String> {
     let delete = Request::QueueDelete(Box::new(delete));
     client.ask(delete, Doing::Delete("g".to_owned()));
     scene.done(&mut client)?;
-    while let Some(copied) = compaction::copy(&scene.broker.solo, || NOW)? {
-        scene.broker.write_all();
-        copied.remove(&scene.broker.solo)?;
-    }
+    compact(&mut scene)?;
     let segments = scene.segments();
     scene.pass(&mut client, segments + 1)?;
     scene.broker.check_live()?;
