@@ -2,8 +2,8 @@
 //! lives, everything on one thread, and what clients saw holds over all of them.
 //!
 //! `images` has the tests, `run` the lives and what clients do in them, `broker` one life's broker
-//! with its disks, `client` a connection, and `ledger` what must be there, from what clients saw. `scenes` are cases that random
-//! runs hardly meet.
+//! with its disks, `client` a connection, and `ledger` what must be there, from what clients saw.
+//! `scenes` are cases that random runs hardly meet.
 
 #[path = "facts/broker.rs"]
 mod broker;
@@ -19,3 +19,6 @@ mod ledger;
 mod run;
 #[path = "facts/scenes.rs"]
 mod scenes;
+#[allow(dead_code)]
+#[path = "runner/seed.rs"]
+mod seed;

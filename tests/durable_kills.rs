@@ -1,19 +1,23 @@
 //! A broker that is killed again and again, amid load, keeps what it confirmed.
 //!
-//! `FERRYMQ_KILLS` says how often (15), `FERRYMQ_SEED` where the random numbers begin.
+//! `FERRYMQ_KILLS` says how often (15), `FERRYMQ_SEED` where the random numbers begin, else
+//! the commit.
 
 mod durable_load;
 mod durable_support;
+#[allow(dead_code)]
+#[path = "runner/seed.rs"]
+mod seed;
 mod server_support;
 
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use durable_load::judge::Judge;
-use durable_load::random::Random;
 use durable_load::runs::{self, Load};
 use durable_support::plants::{self, Row};
 use durable_support::{Directory, start, stop};
+use ferrymq::cluster::lockstep::dice::Dice;
 use server_support::Broker;
 
 /// Confirmations that a client has seen before the broker is killed.
@@ -66,7 +70,7 @@ fn main() -> ExitCode {
     if runs::is_left_out("durable_kills") {
         return ExitCode::SUCCESS;
     }
-    let (kills, seed) = (number("FERRYMQ_KILLS", 15), number("FERRYMQ_SEED", 1));
+    let (kills, seed) = (number("FERRYMQ_KILLS", 15), seed::of_this_run(4));
     let started = Instant::now();
     println!("durable_kills: {kills} kills, FERRYMQ_SEED={seed}");
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -76,7 +80,7 @@ fn main() -> ExitCode {
     let directory = Directory::new();
     let mut run = Run {
         directory: &directory,
-        random: Random::new(seed),
+        random: Dice::new(seed),
         judge: Judge::default(),
         early: 0,
         recovered: 0,
@@ -115,7 +119,7 @@ fn main() -> ExitCode {
 
 struct Run<'a> {
     directory: &'a Directory,
-    random: Random,
+    random: Dice,
     judge: Judge,
     /// Kills of brokers that were not yet running.
     early: u64,
@@ -154,7 +158,7 @@ impl Run<'_> {
     }
 
     fn load(&mut self, broker: &Broker, life: u32, backlog: usize) -> Load {
-        let seed = self.random.u64();
+        let seed = self.random.roll();
         Load::start(self.directory, broker.address(), life, backlog, seed)
     }
 
@@ -167,8 +171,8 @@ impl Run<'_> {
 
     fn options(&mut self) -> Vec<String> {
         let random = &mut self.random;
-        let size = random.pick(&["64k", "256k", "1m"]);
-        let memory = random.pick(&["100k", "1m", "1g"]);
+        let size = random.pick(&["64k", "256k", "1m"]).expect("one of some");
+        let memory = random.pick(&["100k", "1m", "1g"]).expect("one of some");
         let words = ["--journal-file-size", size, "--memory-limit", memory];
         words.map(str::to_owned).to_vec()
     }

@@ -1,8 +1,11 @@
 //! The journal on a simulated disk: what survives what.
 //!
-//! `FERRYMQ_SEED` is the first seed; `FERRYMQ_CRASH_IMAGES` makes so many crash images: with 1 the
+//! `FERRYMQ_SEED` is the first seed, else it is made from the commit; `FERRYMQ_CRASH_IMAGES` makes so many crash images: with 1 the
 //! run of that seed is repeated alone.
 
+#[allow(dead_code)]
+#[path = "runner/seed.rs"]
+mod seed;
 #[path = "wire_support/seeded.rs"]
 #[allow(dead_code)]
 mod seeded;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use ferrymq::client::{Client, Delivery, Error, Flow, Options, Session, Subscription, unique_name};
+use ferrymq::cluster::lockstep::dice::Dice;
 use ferrymq::protocol::ClosedBy;
 use ferrymq::wire::url::Url;
 use ferrymq::wire::{
@@ -18,7 +19,6 @@ use ferrymq::wire::{
 use tokio::task::JoinSet;
 
 use super::ledger::{Ledger, Line, Uid};
-use super::random::Random;
 use super::{DEFINED, FAN, FANNED, QUEUES, queues_of};
 
 /// Messages that may be sent to the queues and not delivered before publishers pause: the judge
@@ -124,7 +124,7 @@ async fn start(
     seed: u64,
     tasks: &mut JoinSet<(&'static str, Result<(), Error>)>,
 ) -> Result<(), Error> {
-    let random = |n: u64| Random::new(seed ^ (n << 32));
+    let random = |n: u64| Dice::new(seed ^ (n << 32));
     macro_rules! task {
         ($name:literal, $run:expr) => {{
             let run = $run;
@@ -256,7 +256,7 @@ impl Producer {
     }
 
     /// Transactions of twenty, over two queues, some rolled back.
-    async fn in_transactions(mut self, mut random: Random) -> Result<(), Error> {
+    async fn in_transactions(mut self, mut random: Dice) -> Result<(), Error> {
         self.session.tx_select().await?;
         loop {
             self.pause_when_ahead().await;
@@ -433,7 +433,7 @@ impl Consumer {
 async fn run_moves(
     mut consumer: Consumer,
     mut producer: Producer,
-    mut random: Random,
+    mut random: Dice,
 ) -> Result<(), Error> {
     // Both in one session.
     producer.session = consumer.session.clone();
@@ -463,7 +463,7 @@ async fn run_moves(
 }
 
 /// Declares, binds and deletes queues.
-async fn define(shared: Arc<Shared>, session: Session, mut random: Random) -> Result<(), Error> {
+async fn define(shared: Arc<Shared>, session: Session, mut random: Dice) -> Result<(), Error> {
     for number in 0.. {
         let queue = format!("d{}.{number}", shared.life);
         shared.ledger.write([Line::DeclareSent {

@@ -14,7 +14,6 @@
 pub mod client;
 pub mod judge;
 pub mod ledger;
-pub mod random;
 pub mod runs;
 
 /// Queues that are published to by their names, all durable.

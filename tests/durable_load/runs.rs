@@ -1,11 +1,10 @@
 //! One life of a broker under load, and what a judge looks at between two.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Instant;
 
 use ferrymq::wire::{Command as AmqpCommand, ExchangeBound, ExchangeBoundResult};
@@ -14,7 +13,7 @@ use super::judge::{Found, Judge};
 use super::ledger::{self, Uid};
 use super::{DEFINED, FAN, FANNED, QUEUES, all_queues, client};
 use crate::durable_support::*;
-use crate::server_support::{Broker, PATIENCE};
+use crate::server_support::{Broker, PATIENCE, lines};
 
 /// The word by which a test is started as the client.
 const CLIENT: &str = "load-client";
@@ -60,18 +59,6 @@ pub struct Load {
     ledger: PathBuf,
     life: u32,
     confirmed: u64,
-}
-
-fn lines(from: impl std::io::Read + Send + 'static) -> Receiver<String> {
-    let (send, receive) = channel();
-    std::thread::spawn(move || {
-        for line in BufReader::new(from).lines().map_while(Result::ok) {
-            if send.send(line).is_err() {
-                return;
-            }
-        }
-    });
-    receive
 }
 
 /// Where the client of a life writes. It is for whoever knows the verdict to remove it.

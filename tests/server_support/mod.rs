@@ -213,7 +213,8 @@ impl Drop for Broker {
     }
 }
 
-fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
+/// Lines as they come, until the end.
+pub fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
     let (send, receive) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(from).lines().map_while(Result::ok) {

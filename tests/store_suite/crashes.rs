@@ -2,6 +2,7 @@
 
 use ferrymq::store::Plant;
 
+use crate::seed::of_this_run;
 use crate::world::World;
 
 /// Crash images of a usual run.
@@ -12,8 +13,7 @@ pub fn number_from(variable: &str) -> Option<u64> {
 }
 
 /// Runs until so many images were opened. What was wrong, and with which seed.
-fn run(plant: Plant, images: usize) -> Result<usize, String> {
-    let first = number_from("FERRYMQ_SEED").unwrap_or(0x000F_E441);
+fn run(plant: Plant, first: u64, images: usize) -> Result<usize, String> {
     let mut opened = 0;
     for seed in first.. {
         let mut world = World::new(seed, plant);
@@ -30,17 +30,21 @@ fn run(plant: Plant, images: usize) -> Result<usize, String> {
 #[test]
 fn what_was_synced_survives_a_power_cut_at_any_call() {
     let images = number_from("FERRYMQ_CRASH_IMAGES").map_or(IMAGES, |count| count as usize);
-    match run(Plant::None, images) {
+    match run(Plant::None, of_this_run(1), images) {
         Ok(opened) => println!("{opened} crash images"),
         Err(error) => panic!("{error}"),
     }
 }
 
+/// Where the search for planted faults begins: always the same, since a fault that is rarely found
+/// would fail now and then.
+const PLANTED_SEED: u64 = 0x000F_E441;
+
 /// How many images may be needed to find a planted fault.
 const PLANTED_IMAGES: usize = 20 * IMAGES;
 
 fn is_found(plant: Plant) {
-    match run(plant, PLANTED_IMAGES) {
+    match run(plant, PLANTED_SEED, PLANTED_IMAGES) {
         Ok(_) => panic!("{plant:?} was not found"),
         Err(error) => println!("{plant:?}: {error}"),
     }

@@ -5,6 +5,7 @@ use ferrymq::store::disk::Disk;
 use ferrymq::store::{Flaw, OpenError, SimulatedDisk, check, repair};
 
 use crate::crashes::number_from;
+use crate::seed::of_this_run;
 use crate::seeded::Seeded;
 use crate::store::{Recovered, Store};
 
@@ -160,7 +161,7 @@ fn try_repair(seed: u64) -> Result<bool, String> {
 
 #[test]
 fn whatever_happened_to_the_files_what_is_left_can_be_opened_after_a_repair() {
-    let first = number_from("FERRYMQ_SEED").unwrap_or(1);
+    let first = of_this_run(2);
     let count = number_from("FERRYMQ_REPAIRS").unwrap_or(500);
     let mut damaged = 0;
     for seed in first..first + count {
