@@ -5,6 +5,10 @@ from collections import Counter
 from . import plan
 
 
+# Lines of what a failed case printed that are shown: the last of them say why.
+FAILURE_LINES_MAX = 24
+
+
 class Row:
     """One module's part of the table, gathered from its processes."""
 
@@ -12,6 +16,7 @@ class Row:
         self.module = module
         self.expected = expected if module.is_public else {}
         self.statuses = {}
+        self.texts = {}
         self.runs = 0
         self.seconds = 0.0
         self.problems = []
@@ -22,6 +27,7 @@ class Row:
         self.seconds = max(self.seconds, seconds)
         if outcome:
             self.statuses.update(outcome.statuses)
+            self.texts.update(outcome.texts)
             if outcome.timed_out:
                 self.problems.append("a process did not end in time")
         if problem:
@@ -56,6 +62,8 @@ def print_table(rows):
     for row in rows:
         for case in row.unexpected_failures:
             print("FAILED            %s" % case)
+            for text in row.texts.get(case, [])[-FAILURE_LINES_MAX:]:
+                print("    " + text)
         for case in row.unexpected_passes:
             print("PASSED UNEXPECTED %s" % case)
         for problem in row.problems:

@@ -89,10 +89,12 @@ def list_cases(modules):
 
 
 class Outcome:
-    """What came of one process. `statuses` maps each case to pass, fail or skip."""
+    """What came of one process. `statuses` maps each case to pass, fail or skip, `texts` to what
+    was printed while it ran."""
 
-    def __init__(self, statuses, has_race, timed_out):
+    def __init__(self, statuses, texts, has_race, timed_out):
         self.statuses = statuses
+        self.texts = texts
         self.has_race = has_race
         self.timed_out = timed_out
 
@@ -124,18 +126,20 @@ def run_cases(module, cases, port, extra, log_path):
     with open(log_path, errors="replace") as log:
         text = log.read()
     statuses = dict.fromkeys(cases, "fail")
-    statuses.update(read_statuses(text))
-    return Outcome(statuses, CLIENT_RACE in text, timed_out)
+    found, texts = read_statuses(text)
+    statuses.update(found)
+    return Outcome(statuses, texts, CLIENT_RACE in text, timed_out)
 
 
 def read_statuses(text):
-    """Cases and their statuses from a runner's output.
+    """Cases and their statuses from a runner's output, and cases and the lines they printed.
 
     A case is a line of its name, dots and a status; when it prints something, its name comes first
     without a status, then what it prints, then its name again with one. Other threads may write
     into the line, so that the status stands alone on the next.
     """
     statuses = {}
+    texts = {}
     current = None
     for line in text.split("\n"):
         found = CASE_LINE.match(line)
@@ -152,4 +156,6 @@ def read_statuses(text):
         if bare and current:
             statuses[current] = bare.group(1)
             current = None
-    return statuses
+        elif current:
+            texts.setdefault(current, []).append(line)
+    return statuses, texts
