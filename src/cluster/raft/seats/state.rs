@@ -139,7 +139,11 @@ impl<M: Machine> State<M> {
         node.note_lies(&mut self.network.tally);
         if node.is_to_write() {
             let (slow_ms, until) = node.slow;
-            let least = if until > self.now { slow_ms } else { 0 };
+            let least = match node.is_full {
+                true => limits::FULL_LOOKS_MS,
+                false if until > self.now => slow_ms,
+                false => 0,
+            };
             let sync_ms = self.network.sync_ms().max(least);
             node.writes_at = Some(Millis(self.now.0 + sync_ms));
         }
