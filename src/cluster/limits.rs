@@ -122,3 +122,16 @@ pub const RAFT_LEARNER_BEHIND_MAX: u64 = 64;
 /// Raft: ticks after which a snapshot that was sent and not answered is sent again: some seconds, in
 /// which a large one comes over a network that is not slow.
 pub const RAFT_SNAPSHOT_TICKS: u64 = 100;
+
+/// Raft: milliseconds after which a proposal is sent again, where members have connections that keep
+/// order. It is lost there only with its connection, with its leader, or because the leader had too
+/// much on its way; sent again too early, it is one more entry that says nothing.
+pub const RAFT_RESEND_AFTER_MS: u64 = 500;
+
+/// Raft: octets of messages that wait for one member. What is more is dropped, as by a network: raft
+/// sends again what is missing.
+pub const RAFT_OUTGOING_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Raft: how long a member may hear of no leader, in milliseconds, before it ends its connections: some
+/// elections can fail in that time. Clients are to try other members then.
+pub const RAFT_NO_QUORUM_MS: u64 = 10_000;

@@ -29,6 +29,7 @@ use tokio::time::Sleep;
 use super::clock::Clock;
 use super::doorbell::Doorbell;
 use super::limits;
+use super::peers::steward::KnownHosts;
 use super::registry::Registry;
 use crate::adapter::Adapter;
 use crate::broker::ids::ConnectionNumber;
@@ -54,6 +55,8 @@ pub struct Shared {
     pub connections_max: u32,
     /// Whether small frames are sent at once.
     pub is_nodelay: bool,
+    /// Where clients find the members of this broker's cluster.
+    pub known_hosts: KnownHosts,
 }
 
 /// The driver of one connection.
@@ -281,8 +284,19 @@ impl Driver {
             open.adapter
                 .handle_effects(&mut self.protocol, &mut open.effects);
         }
-        // The group has ended its sessions: the client is to come again.
-        self.is_dead |= open.outstanding.is_ended;
+        if open.outstanding.is_ended {
+            self.end_by_group();
+        }
+    }
+
+    /// The group has ended the connection's sessions: the client is to come again, or to try another
+    /// member.
+    fn end_by_group(&mut self) {
+        match self.group.unserved() {
+            _ if self.protocol.is_closed() => {}
+            Some(why) => self.protocol.close(CloseCode::CONNECTION_FORCED, why),
+            None => self.is_dead = true,
+        }
     }
 
     fn return_headroom(&mut self) -> bool {
@@ -348,6 +362,9 @@ impl Driver {
             let text = "Not authenticated!";
             return self.protocol.close(CloseCode::CONNECTION_FORCED, text);
         };
+        if let Some(why) = self.group.unserved() {
+            return self.protocol.close(CloseCode::CONNECTION_FORCED, why);
+        }
         if !self.shared.registry.admit(self.shared.connections_max) {
             let denied = "User connection denied by configured limit";
             return self.protocol.close(CloseCode::CONNECTION_FORCED, denied);
@@ -378,7 +395,8 @@ impl Driver {
             effects: Vec::new(),
             outstanding: Outstanding::default(),
         });
-        self.protocol.open_ok(&[]);
+        let known_hosts = self.shared.known_hosts.read().clone();
+        self.protocol.open_ok(&known_hosts);
     }
 
     fn log_closed(&self, code: CloseCode, text: &str, by: ClosedBy) {

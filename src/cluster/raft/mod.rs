@@ -19,13 +19,15 @@
 
 mod codec;
 mod lead;
+mod live;
 mod member;
 mod ordered;
 mod proposals;
 pub mod seats;
 mod storage;
 
-pub use self::member::{Member, Now, Observed, Settings};
+pub use self::live::{Live, Outgoing, View};
+pub use self::member::{Farewell, Member, Now, Observed, Settings, form};
 pub use self::ordered::{Change, reread};
 
 /// A fault of a member, for the tests that must find it.

@@ -13,6 +13,9 @@ use crate::broker::{Applied, Command, Origin};
 use crate::cluster::machine::Machine;
 use crate::cluster::{Millis, limits};
 
+/// By how much it waits longer at most when sending again was of no use.
+const RESEND_PATIENCE_GROWTH: u64 = 16;
+
 /// A batch that was proposed and not applied.
 #[derive(Clone, Debug)]
 struct Pending {
@@ -34,20 +37,28 @@ pub(super) struct Proposals {
     waits_since: Millis,
     /// For how long it waits then, in milliseconds.
     patience: u64,
+    /// At first.
+    patience_min: u64,
     /// The leader, and its term, to which all was sent.
     sent_to: (u64, u64),
 }
 
 impl Proposals {
     /// A new epoch begins: what was proposed in the former one is nobody's.
-    pub fn begin(&mut self, now: Millis, epoch: u64, synced_at: u64) {
+    pub fn begin(&mut self, now: Millis, epoch: u64, (synced_at, patience): (u64, u64)) {
         *self = Proposals {
             epoch,
             synced_at,
             waits_since: now,
-            patience: limits::RESEND_AFTER_MS,
+            patience,
+            patience_min: patience,
             ..Proposals::default()
         };
+    }
+
+    /// Whether all that was proposed was applied.
+    pub fn is_empty(&self) -> bool {
+        self.pending.is_empty()
     }
 
     /// A proposal as octets.
@@ -82,6 +93,11 @@ impl<M: Machine> Member<M> {
             self.outboxes.close(connection);
             self.number(Some(connection), &[Command::ConnectionEnd { connection }]);
         }
+        self.send_last();
+    }
+
+    /// Sends what was numbered last.
+    pub(super) fn send_last(&mut self) {
         let seq = self.proposals.seq;
         self.send_from(seq);
     }
@@ -119,7 +135,7 @@ impl<M: Machine> Member<M> {
             .pop_front_if(|pending| pending.seq <= last)
         {
             proposals.waits_since = now;
-            proposals.patience = limits::RESEND_AFTER_MS;
+            proposals.patience = proposals.patience_min;
             if let Some(connection) = pending.connection {
                 self.outboxes.applied(connection, &mut self.woken);
             }
@@ -178,7 +194,8 @@ impl<M: Machine> Member<M> {
             return;
         }
         let proposals = &mut self.proposals;
-        proposals.patience = (proposals.patience * 2).min(limits::RESEND_AFTER_MS_MAX);
+        let most = proposals.patience_min * RESEND_PATIENCE_GROWTH;
+        proposals.patience = (proposals.patience * 2).min(most);
         proposals.waits_since = self.now.clock;
         if self.settings.plant != Plant::NotResent {
             self.send_from(0);
