@@ -6,6 +6,7 @@ mod server_raft {
 
     mod belonging;
     mod faults;
+    mod hostile;
     mod order;
 }
 mod server_support;
