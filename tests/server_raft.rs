@@ -6,6 +6,7 @@ mod server_raft {
 
     mod belonging;
     mod faults;
+    mod forming;
     mod hostile;
     mod order;
 }

@@ -48,7 +48,6 @@ impl Cluster {
         (clock, known_hosts): (Clock, &KnownHosts),
         sequencers: &mut JoinSet<String>,
     ) -> Result<Cluster, String> {
-        options.cluster.check()?;
         let directory = directory(options)?;
         let disk = storage::open_disk(&directory.join(FOLDER))?;
         let log_options = entry_log::Options {
@@ -70,7 +69,8 @@ impl Cluster {
         live.read(|core| storage::tell(&directory, options, core, &found));
         sequencers.spawn(sequencer::run(live.clone(), clock));
         tasks.spawn(dialing::run(plane.clone(), live.clone()));
-        let stewarding = steward::run(plane, live.clone(), known_hosts.clone());
+        let shared = (known_hosts.clone(), core_options.clone());
+        let stewarding = steward::run(plane, live.clone(), shared);
         tasks.spawn(stewarding);
         let keeper = Keeper::of_live(&live)?;
         let cluster = Cluster {

@@ -143,6 +143,31 @@ impl ClusterOptions {
         }
     }
 
+    /// Refuses what has no effect on a broker that takes part in no cluster: whoever gives it means it.
+    ///
+    /// # Errors
+    /// Something was given.
+    pub fn check_unused(&self) -> Result<(), String> {
+        let given = [
+            ("--cluster-name", !self.cluster_name.is_empty()),
+            ("--cluster-size", self.cluster_size.is_some()),
+            ("--cluster-listen", self.cluster_listen.is_some()),
+            ("--cluster-peers", !self.cluster_peers.is_empty()),
+            ("--cluster-key-file", self.cluster_key_file.is_some()),
+            ("--cluster-tls-cert", self.cluster_tls_cert.is_some()),
+            ("--cluster-tls-key", self.cluster_tls_key.is_some()),
+            ("--cluster-tls-ca", self.cluster_tls_ca.is_some()),
+            (
+                "--cluster-engine",
+                self.cluster_engine != ClusterEngine::Raft,
+            ),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(format!("{option} is for --group raft")),
+            None => Ok(()),
+        }
+    }
+
     /// Members that have to be there before a cluster is formed.
     pub fn forming_min(&self) -> usize {
         self.cluster_size.unwrap_or(self.cluster_peers.len())

@@ -142,6 +142,10 @@ fn places(options: &Options) -> Result<Places, String> {
     if options.group != GroupKind::Lockstep && options.port.len() != 1 {
         return Err("--port: several ports are for --group lockstep".to_owned());
     }
+    match options.group {
+        GroupKind::Raft => options.cluster.check()?,
+        GroupKind::Solo | GroupKind::Lockstep => options.cluster.check_unused()?,
+    }
     let addresses = options.addresses()?;
     let mut open_to_all = Vec::new();
     for (address, _) in &addresses {

@@ -197,6 +197,14 @@ impl<M: Machine> Live<M> {
         is_asked
     }
 
+    /// Orders a command of the sequencer's. False: it does not lead, or has too much on its way.
+    pub fn order(&self, now: Millis, command: Command) -> bool {
+        let now = self.now(now);
+        let is_ordered = self.state.lock().member.order_command(now, command);
+        self.bell.ring();
+        is_ordered
+    }
+
     /// Takes a message that a member sent.
     ///
     /// # Errors

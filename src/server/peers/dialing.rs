@@ -77,6 +77,8 @@ async fn keep(plane: Arc<Plane>, live: Arc<Live>, address: Address) {
         match meeting::dial(&plane, &address).await {
             Ok(met) => match carry(&plane, &live, met).await {
                 Carried::Nothing(why) => tracing::debug!(target: "Cluster", "{address}: {why}"),
+                // That member has two addresses; the other one does.
+                Carried::ByAnother => pause = limits::PEER_SILENCE,
                 Carried::Until(why) => {
                     tell(format!("the connection has ended: {why}"));
                     told.clear();
@@ -95,6 +97,8 @@ async fn keep(plane: Arc<Plane>, live: Arc<Live>, address: Address) {
 enum Carried {
     /// Nothing can be sent on it now.
     Nothing(&'static str),
+    /// Nothing, since another connection carries them.
+    ByAnother,
     /// Messages, until something happened.
     Until(String),
 }
@@ -122,7 +126,7 @@ async fn carry(plane: &Plane, live: &Live, met: Met) -> Carried {
         return Carried::Nothing("it has no group yet");
     }
     let Some(outgoing) = live.carry(peer) else {
-        return Carried::Nothing("there is a connection to that member already");
+        return Carried::ByAnother;
     };
     let carrying = Carrying { live, outgoing };
     notice!(

@@ -76,7 +76,7 @@ pub async fn run(plane: &Arc<Plane>, core_options: &Options) -> Result<Arc<Live>
             },
         };
         if obstacle != told {
-            notice!("Cluster", "No group yet: {obstacle}");
+            notice!("Cluster", "Nothing is formed yet: {obstacle}");
             told = obstacle;
         }
         // A peer that says that it has a group ends the wait.
@@ -235,7 +235,7 @@ impl Plane {
     /// Takes part in a group that others have, or that this member has had.
     async fn begin(&self, group: u64) -> Result<Arc<Live>, String> {
         let log = self.take_log(Store::Of(group))?;
-        notice!("Cluster", "Takes part in group {group:x}, or asks to");
+        notice!("Cluster", "Takes part, or asks to, in group {group:x}");
         self.start(log, self.settings(group))
     }
 
@@ -250,6 +250,7 @@ impl Plane {
         };
         let Some(group) = group else { return Ok(None) };
         let log = self.take_log(Store::Of(group))?;
+        notice!("Cluster", "Goes on in group {group:x}");
         self.start(log, self.settings(group)).map(Some)
     }
 

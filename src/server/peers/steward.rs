@@ -8,6 +8,7 @@ use parking_lot::RwLock;
 
 use super::{Newcomer, Plane};
 use crate::broker::ids::MemberId;
+use crate::broker::{Command, Options};
 use crate::cluster::entry_log::Configuration;
 use crate::cluster::raft::{Change, Live, View};
 use crate::server::limits;
@@ -23,16 +24,29 @@ struct Said {
     configuration: Configuration,
     leader: Option<(MemberId, u64)>,
     has_no_quorum: bool,
+    /// The term in which it has ordered what its options say.
+    configured_in: u64,
 }
 
 /// Looks after who takes part, until this is dropped.
-pub async fn run(plane: Arc<Plane>, live: Arc<Live>, known_hosts: KnownHosts) {
+pub async fn run(
+    plane: Arc<Plane>,
+    live: Arc<Live>,
+    (known_hosts, core_options): (KnownHosts, Options),
+) {
     let mut said = Said::default();
     loop {
         let view = live.view(plane.clock.millis());
         plane.note_configuration(&view, &said.configuration);
         said.tell(&plane, &live, &view);
         if view.is_leading {
+            // Whatever its predecessors were told: what is said at a start holds from then on.
+            if said.configured_in != view.term {
+                let options = Command::Configure(Box::new(core_options.clone()));
+                if live.order(plane.clock.millis(), options) {
+                    said.configured_in = view.term;
+                }
+            }
             plane.let_in(&live, &view);
         }
         *known_hosts.write() = plane.known_hosts(&view);
