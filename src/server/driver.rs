@@ -81,8 +81,8 @@ pub struct Driver {
     sleeps_until: u64,
     /// Heartbeat interval in milliseconds, 0 for none.
     heartbeat: u64,
-    /// When octets were last moved, in milliseconds.
-    moved_at: u64,
+    /// When octets were last moved, in milliseconds, if buffers are kept since.
+    moved_at: Option<u64>,
     /// Since when, in milliseconds, the socket has taken none of the octets that wait.
     stalled_since: Option<u64>,
     /// The socket is of no more use.
@@ -162,7 +162,7 @@ pub async fn run(stream: TcpStream, peer: SocketAddr, group: Arc<dyn Group>, sha
         sleep: None,
         sleeps_until: u64::MAX,
         heartbeat: 0,
-        moved_at: 0,
+        moved_at: None,
         stalled_since: None,
         is_dead: false,
         shared,
@@ -448,7 +448,7 @@ impl Driver {
                     self.read_bytes = (self.read_bytes / 2).max(limits::READ_BYTES_MIN);
                 }
                 let now = self.shared.clock.time();
-                self.moved_at = now.0;
+                self.moved_at = Some(now.0);
                 self.protocol.handle_input(now, &mut self.input);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
@@ -471,7 +471,7 @@ impl Driver {
             match self.stream.try_write_vectored(&slices[..filled]) {
                 Ok(octets) => {
                     output.advance(octets);
-                    self.moved_at = self.shared.clock.millis().0;
+                    self.moved_at = Some(self.shared.clock.millis().0);
                     if let Some(open) = &mut self.open {
                         open.adapter.drained(octets);
                     }
@@ -506,14 +506,19 @@ impl Driver {
 
     /// When the buffers of a connection on which nothing moves are let go, in milliseconds.
     fn idle_deadline(&mut self) -> Option<u64> {
+        let moved_at = self.moved_at?;
         let spare = self.input.capacity() + self.protocol.output().idle_room();
         let is_holding = spare > limits::READ_BYTES_MIN;
-        is_holding.then(|| self.moved_at.saturating_add(limits::IDLE_MILLISECONDS))
+        is_holding.then(|| moved_at.saturating_add(limits::IDLE_MILLISECONDS))
     }
 
+    /// Lets buffers go, once until octets move again: the next look at the socket takes room anew,
+    /// which is no reason to let it go anew.
     fn release_buffers(&mut self) {
         self.input = BytesMut::new();
+        self.read_bytes = limits::READ_BYTES_MIN;
         self.protocol.output().release();
+        self.moved_at = None;
     }
 
     /// When the socket has taken nothing for too long, in milliseconds.
@@ -545,6 +550,7 @@ impl Driver {
             self.protocol.handle_timeout(now);
         }
         if self.idle_deadline().is_some_and(|at| at <= now.0) {
+            tracing::trace!(target: "Network", "{}: idle, its buffers are let go", self.peer);
             self.release_buffers();
         }
         if self.stall_deadline().is_some_and(|at| at <= now.0) {
