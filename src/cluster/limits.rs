@@ -58,9 +58,12 @@ pub const COMPACTION_LOOKS_MS: u64 = 2;
 /// that had: so at most as much is written for snapshots as for entries.
 pub const SNAPSHOT_AFTER_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Octets of one piece of a snapshot: a segment holds several, and reading one back takes no more
-/// memory than that.
-pub const SNAPSHOT_PIECE_BYTES: usize = 1024 * 1024;
+/// Octets of one piece of a snapshot, as it is written and as it travels: entries and heartbeats wait
+/// behind no more than some of these, and reading one back takes no more memory than that.
+pub const SNAPSHOT_PIECE_BYTES: usize = 256 * 1024;
+
+/// Octets of the largest piece that is taken: older versions wrote larger ones.
+pub const SNAPSHOT_PIECE_BYTES_MAX: usize = 1024 * 1024;
 
 /// Entries that are copied into the journal of a member that is behind, between two looks at whether
 /// it has room for more.
@@ -106,8 +109,31 @@ pub const RAFT_APPLIED_BYTES_MAX: u64 = 1024 * 1024;
 /// its connection.
 pub const RAFT_ENTRY_BYTES_MAX: usize = 128 * 1024 * 1024;
 
-/// Raft: octets of one message as it travels, a snapshot in one piece being the largest.
-pub const RAFT_MESSAGE_BYTES_MAX: usize = 1024 * 1024 * 1024;
+/// Raft: octets of one message as it travels: entries, of which one may be large, or a piece of a
+/// snapshot, and some numbers.
+pub const RAFT_MESSAGE_BYTES_MAX: usize =
+    RAFT_ENTRY_BYTES_MAX + RAFT_APPEND_BYTES as usize + 64 * 1024;
+
+/// Raft: octets of a snapshot: more than any machine's memory, so that sums of them stay numbers.
+pub const RAFT_SNAPSHOT_BYTES_MAX: u64 = 1 << 44;
+
+/// Raft: pieces of a snapshot that a newcomer asks for at once: enough for a fast network, and what
+/// other messages wait behind on a slow one.
+pub const RAFT_PIECES_WANTED_MAX: u32 = 8;
+
+/// Raft: ticks after which pieces that do not come are asked for again.
+pub const RAFT_PIECE_TICKS: u64 = 4;
+
+/// Raft: the same at most, doubling each time: on a network that is slower than was thought, asking
+/// sooner would only fill it.
+pub const RAFT_PIECE_TICKS_MAX: u64 = 40;
+
+/// Pieces of a member's own snapshot that wait for its disk: entries are written behind these.
+pub const SNAPSHOT_PIECES_UNSYNCED: usize = 8;
+
+/// By how many times more octets the next snapshot is put off while the last one travels: what comes
+/// behind that one is kept meanwhile.
+pub const SNAPSHOT_PUT_OFF_TIMES: u64 = 4;
 
 /// Raft: octets of the context of a message or entry, which only we fill.
 pub const RAFT_CONTEXT_BYTES_MAX: usize = 64;
@@ -119,6 +145,6 @@ pub const RAFT_RECENT_BYTES: usize = 8 * 1024 * 1024;
 /// majority is counted again.
 pub const RAFT_LEARNER_BEHIND_MAX: u64 = 64;
 
-/// Raft: ticks after which a snapshot that was sent and not answered is sent again: some seconds, in
-/// which a large one comes over a network that is not slow.
+/// Raft: ticks without a word of a member that gets a snapshot, after which it is offered again, and
+/// without a piece after which the member gives it up: some seconds.
 pub const RAFT_SNAPSHOT_TICKS: u64 = 100;

@@ -50,6 +50,7 @@ pub fn setup(seed: u64, members: usize, faults: Faults, plant: Plant) -> Setup {
                 ..store::Options::default()
             },
             snapshot_after_bytes: 48 * 1024,
+            snapshot_piece_bytes: 1024,
             ..entry_log::Options::default()
         },
         wall_at_zero: WALL_AT_ZERO,

@@ -133,7 +133,7 @@ impl<M: Machine> Member<M> {
     /// may need that answer to lead.
     pub(super) fn send_snapshots_again(&mut self) {
         if !self.is_elected() {
-            self.snapshots.clear();
+            self.sent_snapshots.clear();
             return;
         }
         let ticks = self.ticks;
@@ -141,12 +141,12 @@ impl<M: Machine> Member<M> {
             let progress = self.raw.raft.prs().get(id);
             let is_sent = progress.is_some_and(|at| at.state == ProgressState::Snapshot);
             if !is_sent {
-                self.snapshots.remove(&id);
+                self.sent_snapshots.remove(&id);
                 continue;
             }
-            let since = *self.snapshots.entry(id).or_insert(ticks);
+            let since = *self.sent_snapshots.entry(id).or_insert(ticks);
             if ticks - since >= limits::RAFT_SNAPSHOT_TICKS {
-                self.snapshots.remove(&id);
+                self.sent_snapshots.remove(&id);
                 self.raw.report_snapshot(id, SnapshotStatus::Failure);
             }
         }

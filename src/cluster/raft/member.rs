@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hasher;
 
-use bytes::Bytes;
 use raft::StateRole;
 use raft::prelude::{Config, Entry, EntryType, Message, MessageType, RawNode};
 
 use super::lead::Lead;
 use super::ordered::{Change, Content, Envelope, Ordered};
 use super::proposals::Proposals;
+use super::snapshots::Snapshots;
 use super::storage::{self, Storage};
 use super::{Plant, codec};
 use crate::broker::digest::Digest;
@@ -85,12 +85,13 @@ pub struct Member<M> {
     pub(super) now: Now,
     ticked_at: Millis,
     pub(super) ticks: u64,
+    pub(super) snapshots: Snapshots<M>,
     unsynced: VecDeque<Unsynced>,
     pub(super) outgoing: Vec<(MemberId, Vec<u8>)>,
     promised: RaftState,
     pub(super) lead: Option<Lead>,
-    /// By member: since which tick it has been sent a snapshot.
-    pub(super) snapshots: BTreeMap<u64, u64>,
+    /// By member: when it was sent a snapshot, or last asked for a piece of it, in ticks.
+    pub(super) sent_snapshots: BTreeMap<u64, u64>,
     /// Whether it has known a leader since it started.
     pub(super) has_followed: bool,
     pub(super) proposals: Proposals,
@@ -140,10 +141,10 @@ pub fn form<M: Machine>(
         term,
         configuration,
     })?;
-    log.install(wall, index, machine.encode())
+    log.install(wall, index, machine.freeze())
 }
 
-fn voter(settings: &Settings) -> Voter {
+pub(super) fn voter(settings: &Settings) -> Voter {
     Voter {
         group: settings.group,
         member: settings.member,
@@ -209,7 +210,8 @@ impl<M: Machine> Member<M> {
             outgoing: Vec::new(),
             promised,
             lead: None,
-            snapshots: BTreeMap::new(),
+            sent_snapshots: BTreeMap::new(),
+            snapshots: Snapshots::default(),
             has_followed: false,
             proposals: Proposals::default(),
             outboxes: Outboxes::default(),
@@ -302,7 +304,7 @@ impl<M: Machine> Member<M> {
         self.outboxes.wake_all(&mut self.woken);
     }
 
-    fn try_to(&mut self, result: Result<(), String>) {
+    pub(super) fn try_to(&mut self, result: Result<(), String>) {
         if let Err(why) = result {
             self.fail(why);
         }
@@ -321,6 +323,15 @@ impl<M: Machine> Member<M> {
         }
         match envelope.content {
             Content::Raft(message) => self.step_raft(*message)?,
+            Content::Offer(offer) => self.offered(envelope.from, offer)?,
+            Content::Wanted(wanted) => self.wanted(envelope.from, wanted),
+            Content::Piece {
+                index,
+                piece,
+                octets,
+            } => {
+                self.came(envelope.from, index, piece, octets)?;
+            }
             Content::Proposal(octets) => {
                 self.order(&octets);
             }
@@ -330,7 +341,7 @@ impl<M: Machine> Member<M> {
     }
 
     /// What would make the crate panic and can be seen by what is known here, is refused.
-    fn step_raft(&mut self, message: Message) -> Result<(), String> {
+    pub(super) fn step_raft(&mut self, message: Message) -> Result<(), String> {
         let log = &self.raw.raft.raft_log;
         let (last, is_of_term) = (log.last_index(), message.term == self.raw.raft.term);
         match message.get_msg_type() {
@@ -389,6 +400,7 @@ impl<M: Machine> Member<M> {
         }
         self.note_role();
         self.send_snapshots_again();
+        self.tick_snapshots();
         self.act_as_leader();
         self.resend_in_time();
     }
@@ -467,6 +479,10 @@ impl<M: Machine> Member<M> {
 
     fn send(&mut self, messages: Vec<Message>) {
         for message in messages {
+            if message.get_msg_type() == MessageType::MsgSnapshot {
+                self.offer(message);
+                continue;
+            }
             let envelope = Envelope {
                 group: self.settings.group,
                 from: self.id(),
@@ -485,8 +501,7 @@ impl<M: Machine> Member<M> {
         let messages = ready.take_messages();
         self.send(messages);
         if !ready.snapshot().is_empty() {
-            let snapshot = ready.snapshot().clone();
-            let installed = self.install(codec::base_of(&snapshot), &snapshot.data);
+            let installed = self.install(codec::base_of(ready.snapshot()));
             self.try_to(installed);
         }
         let entries = ready.take_entries();
@@ -534,24 +549,8 @@ impl<M: Machine> Member<M> {
         self.try_to(written);
     }
 
-    /// Takes the state of another member. What its own connections would have been told meanwhile is
-    /// not in it: they end.
-    fn install(&mut self, base: RaftBase, data: &Bytes) -> Result<(), String> {
-        let (wall, snapshot) = storage::read_snapshot(data)?;
-        let index = base.index;
-        let machine = entry_log::machine_at(index, &snapshot)?;
-        let voter = voter(&self.settings);
-        self.log_mut().vote(voter)?;
-        self.raw.mut_store().install(base, (wall, snapshot))?;
-        self.machine = machine;
-        if self.settings.plant != Plant::ConnectionsKept {
-            self.renew();
-        }
-        Ok(())
-    }
-
     /// Starts a new epoch: the connections of the former one are gone.
-    fn renew(&mut self) {
+    pub(super) fn renew(&mut self) {
         self.outboxes.wake_all(&mut self.woken);
         self.outboxes.close_all();
         let known = self.machine.last_epoch(self.id());
@@ -649,34 +648,5 @@ impl<M: Machine> Member<M> {
             effects: effects.finish(),
             state: is_due.then(|| self.machine.digest()),
         });
-    }
-
-    /// Writes the state into the log when one is due: all that it has applied is in the order.
-    fn take_snapshot(&mut self) {
-        let index = self.machine.index();
-        let is_wanted = self.raw.store().wants_snapshot();
-        let is_due = is_wanted || self.log().is_snapshot_due();
-        if !is_due || index <= self.log().snapshot_index() {
-            return;
-        }
-        let Some(term) = self.log().raft_term(index) else {
-            return self.fail(format!("entry {index} was applied and is not in the log"));
-        };
-        let configuration = self.configuration();
-        let mut snapshot = self.machine.encode();
-        if self.settings.plant == Plant::SnapshotBehind
-            && let Ok(Some((_, before))) = self.log().snapshot()
-        {
-            snapshot.messages = before.messages;
-        }
-        let base = RaftBase {
-            index,
-            term,
-            configuration,
-        };
-        let log = self.log_mut();
-        let written = log.raft_base_follows(base);
-        let written = written.and_then(|()| log.take_snapshot(index, snapshot));
-        self.try_to(written);
     }
 }

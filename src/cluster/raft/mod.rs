@@ -23,10 +23,12 @@ mod member;
 mod ordered;
 mod proposals;
 pub mod seats;
+mod snapshots;
 mod storage;
 
 pub use self::member::{Member, Now, Observed, Settings};
 pub use self::ordered::{Change, reread};
+pub use self::snapshots::{Done, Job};
 
 /// A fault of a member, for the tests that must find it.
 #[doc(hidden)]
