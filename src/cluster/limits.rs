@@ -5,6 +5,14 @@
 /// in which nothing is applied costs this many batches and no more.
 pub const PROPOSED_BATCHES_MAX: usize = 16;
 
+/// Octets of batches of one connection that are proposed and not yet applied, before reading from its
+/// socket pauses: as above. A large message passes it once.
+pub const PROPOSED_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// The same of all connections of a member: what many publishers of large messages cost it while
+/// nothing is applied, beside the last message of each.
+pub const PROPOSED_BY_MEMBER_BYTES_MAX: usize = 64 * 1024 * 1024;
+
 /// `Continue` entries that one call of `tick` applies, the lock being free between them. More work
 /// than this asks for another call, so that whoever calls can do something else meanwhile.
 pub const CONTINUES_PER_TICK_MAX: usize = 16;
@@ -98,6 +106,10 @@ pub const RAFT_APPEND_BYTES: u64 = 256 * 1024;
 /// keeps in flight.
 pub const RAFT_INFLIGHT_MAX: usize = 64;
 
+/// Raft: octets of a member's proposals on their way to the leader, unless one alone has more: what a
+/// fast network takes at once, and what is sent again when the leader changes.
+pub const RAFT_PROPOSALS_ON_WAY_BYTES: usize = 4 * 1024 * 1024;
+
 /// Raft: octets of entries that the leader has ordered and no majority has: more proposals are sent
 /// again later, so that a leader without a majority fills neither its memory nor its disk.
 pub const RAFT_UNCOMMITTED_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -105,9 +117,13 @@ pub const RAFT_UNCOMMITTED_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Raft: octets of committed entries that are applied before anything else is done.
 pub const RAFT_APPLIED_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Raft: octets of one entry: a batch is one message of any size and little more. A larger one ends
-/// its connection.
-pub const RAFT_ENTRY_BYTES_MAX: usize = 128 * 1024 * 1024;
+/// Octets of a proposal beside its last command, and of one part of a large message: what comes behind
+/// waits for no more than this.
+pub const PROPOSAL_BYTES: usize = 256 * 1024;
+
+/// Raft: octets of one entry: a proposal, whose last command is the largest that a client can send. A
+/// larger one ends its connection.
+pub const RAFT_ENTRY_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Raft: octets of one message as it travels: entries, of which one may be large, or a piece of a
 /// snapshot, and some numbers.

@@ -66,8 +66,12 @@ impl<M: Machine> Member<M> {
     }
 
     /// Gives an encoded proposal a place in the order, if it leads. False: it does not, or there is too
-    /// much on its way.
+    /// much on its way, to others or to its own disk. A majority without it goes on, so nothing else
+    /// would bound what waits for a disk that is slow or full.
     pub(super) fn order(&mut self, proposal: &[u8]) -> bool {
+        if !self.log().journal().has_room() {
+            return false;
+        }
         let Some(lead) = &mut self.lead else {
             return false;
         };

@@ -20,6 +20,7 @@ use crate::cluster::lockstep::dice::Dice;
 use crate::cluster::machine::{Machine, digest_effects};
 use crate::cluster::outbox::{Outboxes, Woken};
 use crate::cluster::{Millis, limits};
+use crate::store;
 
 /// What a member's clocks show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +45,9 @@ pub struct Settings {
     /// Octets of the newest entries that are kept in memory for others:
     /// [`limits::RAFT_RECENT_BYTES`], but in tests.
     pub recent_bytes: usize,
+    /// Octets of a proposal, beside its last command, and of a part of a large message:
+    /// [`limits::PROPOSAL_BYTES`], but in tests.
+    pub proposal_bytes: usize,
     /// Whether what it applies is noted, for [`Member::observed`].
     pub is_observed: bool,
     /// What is done wrongly on purpose, to test the tests.
@@ -288,6 +292,12 @@ impl<M: Machine> Member<M> {
         own.or_else(|| self.log().failure())
     }
 
+    /// Whether its disk has no room. All publishes of its own clients are refused then, before they are
+    /// proposed: every entry goes onto the disk. What makes room goes on.
+    pub fn is_full(&self) -> bool {
+        matches!(self.log().journal().state(), store::State::Full(_))
+    }
+
     /// What it has applied since this was last asked.
     pub fn observed(&mut self) -> Vec<Observed> {
         std::mem::take(&mut self.observed)
@@ -452,7 +462,7 @@ impl<M: Machine> Member<M> {
         if self.raw.has_ready() && self.failure().is_none() {
             self.take_ready();
         }
-        self.resend_to_new_leader();
+        self.send_to_new_leader();
         sent.append(&mut self.outgoing);
     }
 
@@ -562,7 +572,7 @@ impl<M: Machine> Member<M> {
         self.promise();
         let (epoch, synced_at) = (self.promised.epoch, self.log().end());
         self.proposals.begin(self.now.clock, epoch, synced_at);
-        self.number(None, &[]);
+        self.number_first();
     }
 
     fn apply(&mut self, entry: Entry) -> Result<(), String> {
