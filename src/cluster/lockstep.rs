@@ -624,6 +624,11 @@ impl<M: Machine> Group for Seat<M> {
         self.is_full.load(Ordering::Relaxed)
     }
 
+    /// Every entry goes onto the disks.
+    fn is_memory_full(&self) -> bool {
+        self.is_full()
+    }
+
     fn fail(&self, why: String) {
         let mut woken = Woken::default();
         self.state.lock().fail(why, &mut woken);

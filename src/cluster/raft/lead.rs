@@ -196,3 +196,70 @@ impl<M: Machine> Member<M> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::node::{BUFFER_BYTES, Node};
+    use super::*;
+    use crate::broker::ConnectionRecord;
+    use crate::broker::ids::ConnectionNumber;
+    use crate::wire::Text;
+    use std::task::Waker;
+
+    /// Proposes something of some octets.
+    fn propose(node: &mut Node, connection: ConnectionNumber, bytes: usize) {
+        let record = ConnectionRecord {
+            peer: Text::from("x".repeat(bytes).as_str()),
+            ..ConnectionRecord::default()
+        };
+        let open = Command::ConnectionOpen {
+            connection,
+            record: Box::new(record),
+        };
+        node.member.propose(node.now, connection, &[open]);
+    }
+
+    #[test]
+    fn a_leader_orders_no_more_than_its_own_disk_takes() {
+        let mut node = Node::formed(1);
+        node.lead();
+        node.run();
+        let connection = node.member.outboxes.open(Waker::noop().clone());
+        let before = node.member.log().last_index();
+        for _ in 0..100 {
+            propose(&mut node, connection, 4000);
+            node.work();
+        }
+        let waits = node.member.log().journal().buffered_bytes();
+        assert!(
+            (BUFFER_BYTES..BUFFER_BYTES + 8000).contains(&waits),
+            "{waits}"
+        );
+        assert!(node.member.log().last_index() < before + 20);
+        // What it did not order is not lost.
+        for _ in 0..1000 {
+            node.later();
+            node.run();
+        }
+        assert_eq!(node.member.log().last_index(), before + 100);
+        assert_eq!(node.member.outboxes.outstanding(connection).proposed, 0);
+    }
+
+    #[test]
+    fn a_member_whose_disk_is_full_says_so_until_there_is_room() {
+        let mut node = Node::formed(1);
+        node.lead();
+        let connection = node.member.outboxes.open(Waker::noop().clone());
+        node.disk.set_capacity(128 * 1024);
+        let mut left = 1000;
+        while !node.member.is_full() {
+            propose(&mut node, connection, 4000);
+            node.run();
+            left -= 1;
+            assert!(left > 0, "it is never full");
+        }
+        node.disk.set_capacity(u64::MAX);
+        node.run();
+        assert!(!node.member.is_full());
+    }
+}

@@ -20,6 +20,8 @@
 mod codec;
 mod lead;
 mod member;
+#[cfg(test)]
+mod node;
 mod ordered;
 mod proposals;
 pub mod seats;

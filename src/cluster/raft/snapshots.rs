@@ -717,78 +717,9 @@ pub(super) fn is_sound(offer: &Offer) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
+    use super::super::node::Node;
     use super::*;
-    use crate::broker::{Command, Core};
-    use crate::cluster::Millis;
-    use crate::cluster::entry_log::{EntryLog, Options};
-    use crate::cluster::raft::{Change, Settings, member};
-    use crate::store::{SimulatedDisk, Turn, Writer};
-
-    /// A member, what writes its log, and its time.
-    struct Node {
-        member: Member<Core>,
-        writer: Writer,
-        now: Now,
-    }
-
-    impl Node {
-        /// A member whose group is it alone, or a newcomer.
-        fn new(id: u64, is_formed: bool) -> Node {
-            let disk = Arc::new(SimulatedDisk::new(id));
-            let options = Options {
-                snapshot_piece_bytes: 64,
-                ..Options::default()
-            };
-            let opened = EntryLog::open_without_thread(disk, &options, id);
-            let ((mut log, _), mut writer) = opened.expect("it is new");
-            let settings = Settings {
-                group: 7,
-                member: MemberId(id),
-                seed: id,
-                down_after_ms: 60_000,
-                recent_bytes: 0,
-                proposal_bytes: limits::PROPOSAL_BYTES,
-                is_observed: false,
-                plant: Plant::None,
-            };
-            let fresh = || Core::new(Default::default(), Default::default());
-            let now = Now::default();
-            if is_formed {
-                let begin = (fresh(), vec![Command::Tick; 40]);
-                let formed = member::form(&mut log, &settings, &[MemberId(id)], begin, 0);
-                formed.expect("it is new");
-            }
-            writer.finish();
-            let member = Member::open(log, settings, fresh, now).expect("it is sound");
-            Node {
-                member,
-                writer,
-                now,
-            }
-        }
-
-        /// Does all that is due, and gives what is sent.
-        fn run(&mut self) -> Vec<Vec<u8>> {
-            let mut sent = Vec::new();
-            self.member.work(self.now, &mut sent);
-            while self.writer.turn() == Turn::Worked {}
-            while let Some(job) = self.member.job() {
-                self.member.finish(self.now, job.run());
-                self.member.work(self.now, &mut sent);
-                while self.writer.turn() == Turn::Worked {}
-            }
-            self.member.work(self.now, &mut sent);
-            assert_eq!(self.member.failure(), None);
-            sent.into_iter().map(|(_, octets)| octets).collect()
-        }
-
-        fn later(&mut self) {
-            self.now.clock = Millis(self.now.clock.0 + limits::RAFT_TICK_MS);
-            self.member.tick(self.now);
-        }
-    }
+    use crate::cluster::raft::Change;
 
     /// A leader of a group of its own and a newcomer that joins it.
     struct Pair {
@@ -801,14 +732,11 @@ mod tests {
     impl Pair {
         fn new() -> Pair {
             let mut pair = Pair {
-                leader: Node::new(1, true),
-                newcomer: Node::new(2, false),
+                leader: Node::formed(1),
+                newcomer: Node::newcomer(2),
                 refused: Vec::new(),
             };
-            while !pair.leader.member.is_leading() {
-                pair.leader.later();
-                pair.leader.run();
-            }
+            pair.leader.lead();
             let (leader, now) = (&mut pair.leader.member, pair.leader.now);
             assert!(leader.change(now, Change::Join(MemberId(2))));
             pair
