@@ -15,6 +15,7 @@ use super::ids::{
 use super::limits;
 use super::message::BodyHandle;
 use super::options::Options;
+use super::parts::Parts;
 use super::plant::{Plant, is_planted};
 use super::queue::{Queue, Remains};
 use super::session::{Session, SessionName};
@@ -124,6 +125,8 @@ pub struct Core {
     pub(super) purge_due: GroupTime,
     pub(super) counters: Counters,
     pub(super) scratch: Scratch,
+    /// Large messages that have come in part. The last field: see its encoding.
+    pub(super) parts: Parts,
 }
 record!(Core {
     shard,
@@ -146,6 +149,7 @@ record!(Core {
     purge_due,
     counters,
     scratch,
+    parts,
 });
 
 impl Core {
@@ -172,6 +176,7 @@ impl Core {
             work: VecDeque::new(),
             counters: Counters::default(),
             scratch: Scratch::default(),
+            parts: Parts::default(),
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);
@@ -262,6 +267,11 @@ impl Core {
         queues.map(|(_, queue)| queue.entries.len()).sum()
     }
 
+    /// Octets of large messages that have come in part.
+    pub fn parts_bytes(&self) -> u64 {
+        self.parts.bytes()
+    }
+
     /// What the core wants of its sequencer.
     pub fn wants(&self) -> Wants {
         Wants {
@@ -344,8 +354,9 @@ impl Core {
                 request,
             } => {
                 let connection = key(at.connection);
-                if let Some(session) = self.attached(connection, at.channel) {
-                    self.session_command(session, id, sync, request, out);
+                match self.attached(connection, at.channel) {
+                    Some(session) => self.session_command(session, id, sync, request, out),
+                    None => self.parts.forget(connection),
                 }
             }
             Command::Completed { at, commands } => {
@@ -396,6 +407,16 @@ impl Core {
                 // A later epoch ended what the closed one held, and its own is not concerned.
                 if is_open && !is_planted(Plant::DownKeepsHeld) {
                     self.end_member(member, out);
+                }
+            }
+            Command::BodyPart {
+                connection,
+                at,
+                octets,
+            } => {
+                let connection = key(connection);
+                if self.connections.id(connection).is_some() {
+                    self.parts.add(connection, at, &octets);
                 }
             }
             Command::Configure(options) => {

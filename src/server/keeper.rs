@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 use super::clock::Clock;
 use super::limits;
 use crate::cluster::Group;
+use crate::cluster::raft::Live;
 use crate::cluster::solo::Solo;
 use crate::cluster::{compaction, paging};
 
@@ -18,20 +19,48 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts it.
+    /// Starts that of a broker that stands alone.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn start(solo: &Arc<Solo>, clock: Clock) -> Result<Keeper, String> {
-        let (stop, stopped) = mpsc::channel::<()>();
+    pub fn of_solo(solo: &Arc<Solo>, clock: Clock) -> Result<Keeper, String> {
         let solo = Arc::downgrade(solo);
+        let mut turns = 0;
+        Keeper::start(move || {
+            turns = (turns + 1) % limits::PAGINGS_PER_COMPACTION;
+            keep(&solo, clock, turns == 0)
+        })
+    }
+
+    /// Starts that of a member of a cluster.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn of_live(live: &Arc<Live>, clock: Clock) -> Result<Keeper, String> {
+        let live = Arc::downgrade(live);
+        Keeper::start(move || {
+            let Some(live) = live.upgrade() else {
+                return false;
+            };
+            live.run_jobs(|| clock.millis());
+            match live.give_back() {
+                Ok(()) => true,
+                Err(why) => {
+                    live.fail(why);
+                    false
+                }
+            }
+        })
+    }
+
+    /// Does `work` again and again, until it says that there will be no more.
+    fn start(mut work: impl FnMut() -> bool + Send + 'static) -> Result<Keeper, String> {
+        let (stop, stopped) = mpsc::channel::<()>();
         let thread = thread::Builder::new().name("journal-keeper".to_owned());
         let thread = thread.spawn(move || {
-            let mut turns = 0;
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(limits::PAGING_INTERVAL)
             {
-                turns = (turns + 1) % limits::PAGINGS_PER_COMPACTION;
-                if !keep(&solo, clock, turns == 0) {
+                if !work() {
                     return;
                 }
             }

@@ -4,7 +4,6 @@
 
 use ferrymq::broker::ids::GroupTime;
 use ferrymq::broker::plant::{self, Plant as CorePlant};
-use ferrymq::broker::snapshot::Snapshot;
 use ferrymq::broker::{Batch, Command, Core, Request};
 use ferrymq::cluster::entry_log::Plant as LogPlant;
 use ferrymq::cluster::machine::Machine;
@@ -273,9 +272,9 @@ where
 struct Forgetful;
 
 impl Fault for Forgetful {
-    fn carried(snapshot: &mut Snapshot) {
-        let counters = snapshot.state.len() - 16;
-        snapshot.state[counters..].fill(0);
+    fn carried(state: &mut Vec<u8>) {
+        let counters = state.len() - 16;
+        state[counters..].fill(0);
     }
 }
 

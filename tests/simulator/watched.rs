@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use ferrymq::broker::encoding::EncodingError;
 use ferrymq::broker::ids::{ChannelKey, ConnectionKey, ConnectionNumber, GroupTime, MemberId};
-use ferrymq::broker::snapshot::Snapshot;
+use ferrymq::broker::snapshot::{Frozen, Thawing};
 use ferrymq::broker::{Applied, Batch, Command, Effect, Origin, Out, Request, Wants};
 use ferrymq::cluster::machine::Machine;
 use ferrymq::wire::{AcceptMode, AcquireMode, SequenceSet};
@@ -190,11 +190,11 @@ impl<M: Machine> Machine for Watched<M> {
         self.0.digest()
     }
 
-    fn encode(&self) -> Snapshot {
-        self.0.encode()
+    fn freeze(&self) -> Frozen {
+        self.0.freeze()
     }
 
-    fn decode(snapshot: &Snapshot) -> Result<Self, EncodingError> {
-        Ok(Watched(M::decode(snapshot)?))
+    fn thaw(thawing: Thawing) -> Result<Self, EncodingError> {
+        Ok(Watched(M::thaw(thawing)?))
     }
 }

@@ -39,8 +39,10 @@ impl Victims {
             faults: Faults::NONE,
             down_after_ms: 1500,
             recent_bytes: *seeded.pick(&[0, 4096]),
+            proposal_bytes: 4096,
             log: entry_log::Options {
                 snapshot_after_bytes: 4096,
+                snapshot_piece_bytes: 256,
                 ..entry_log::Options::default()
             },
             wall_at_zero: 1_700_000_000_000,

@@ -26,7 +26,7 @@ use crate::cluster::entry_log::{self, EntryLog};
 use crate::cluster::lockstep::dice::Dice;
 use crate::cluster::machine::Machine;
 use crate::cluster::outbox::Woken;
-use crate::cluster::{Group, Millis, Outstanding};
+use crate::cluster::{Group, Millis, Outstanding, limits};
 use crate::store::SimulatedDisk;
 
 /// How a group runs.
@@ -42,6 +42,8 @@ pub struct Setup {
     pub down_after_ms: u64,
     /// Octets of the newest entries that each member keeps in memory.
     pub recent_bytes: usize,
+    /// Octets of a proposal and of a part of a large message.
+    pub proposal_bytes: usize,
     /// Of the members' logs.
     pub log: entry_log::Options,
     /// The wall-clock time at `Millis(0)`.
@@ -80,7 +82,9 @@ pub fn seats<M: Machine>(
             member: *id,
             seed: dice.roll(),
             down_after_ms: setup.down_after_ms,
+            resend_after_ms: limits::RESEND_AFTER_MS,
             recent_bytes: setup.recent_bytes,
+            proposal_bytes: setup.proposal_bytes,
             is_observed: true,
             plant: setup.plant,
         };
@@ -256,16 +260,18 @@ impl<M: Machine> Group for Seat<M> {
         if node.paused_until > now
             && let Some(member) = &node.member
         {
+            let outstanding = member.outboxes.outstanding(connection);
             return Outstanding {
-                proposed: waiting + member.outboxes.proposed_by(connection),
+                proposed: outstanding.proposed + waiting,
                 is_ended: false,
+                ..outstanding
             };
         }
         let taken = match &mut node.member {
             Some(member) => member.outboxes.take(connection, effects),
             None => Outstanding {
-                proposed: 0,
                 is_ended: true,
+                ..Outstanding::default()
             },
         };
         Outstanding {
@@ -303,6 +309,16 @@ impl<M: Machine> Group for Seat<M> {
     fn set_sequencer_waker(&self, waker: Waker) {
         // Whoever drives a simulated group calls `tick` as its time passes.
         drop(waker);
+    }
+
+    fn is_full(&self) -> bool {
+        let state = self.state.lock();
+        let member = state.nodes[self.place].member.as_ref();
+        member.is_some_and(|member| member.is_full())
+    }
+
+    fn is_memory_full(&self) -> bool {
+        self.is_full()
     }
 
     fn fail(&self, why: String) {

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use super::super::Settings;
 use super::super::member::{Member, Now};
+use super::super::snapshots::Job;
 use super::clocks::Clocks;
-use super::network::Tally;
+use super::network::{Network, Tally};
 use crate::broker::Command;
 use crate::broker::ids::{ConnectionNumber, MemberId};
-use crate::cluster::Millis;
 use crate::cluster::entry_log::{self, EntryLog, Plant as LogPlant};
 use crate::cluster::lockstep::dice::Dice;
 use crate::cluster::machine::Machine;
+use crate::cluster::{Millis, limits};
 use crate::store::simulated::{Call, Failure};
 use crate::store::{Disk, SimulatedDisk, Turn, Writer};
 
@@ -59,6 +60,8 @@ pub(super) struct Node<M> {
     pub is_full: bool,
     /// The lie that its disk was told to tell and that is not counted yet.
     lie: Option<Failure>,
+    /// What is done beside, and when it is done.
+    job: Option<(Millis, Job<M>)>,
 }
 
 /// Opens a log on a simulated disk.
@@ -97,6 +100,7 @@ impl<M: Machine> Node<M> {
             was_full: false,
             is_full: false,
             lie: None,
+            job: None,
         }
     }
 
@@ -128,6 +132,7 @@ impl<M: Machine> Node<M> {
         self.waiting.clear();
         self.closing.clear();
         self.given_back = 0;
+        self.job = None;
         self.is_full = false;
         // A lie about the last thing written cannot be told from what a power cut leaves: nobody
         // could do more than give up such a disk. The others show.
@@ -232,7 +237,8 @@ impl<M: Machine> Node<M> {
         let is_tick_due = member.next() <= self.clocks.clock(now);
         let is_write_due = self.writes_at.is_some_and(|at| at <= now);
         let is_asked = self.is_touched || !self.waiting.is_empty();
-        self.paused_until <= now && (is_tick_due || is_write_due || is_asked)
+        let is_job_done = self.job.as_ref().is_some_and(|(at, _)| *at <= now);
+        self.paused_until <= now && (is_tick_due || is_write_due || is_asked || is_job_done)
     }
 
     /// When something is to do.
@@ -243,6 +249,7 @@ impl<M: Machine> Node<M> {
         }
         let tick = self.clocks.when(member.next());
         let next = self.writes_at.map_or(tick, |at| at.min(tick));
+        let next = self.job.as_ref().map_or(next, |(at, _)| next.min(*at));
         Some(next.max(self.paused_until))
     }
 
@@ -279,6 +286,9 @@ impl<M: Machine> Node<M> {
         if member.next() <= at.clock {
             member.tick(at);
         }
+        if let Some((_, job)) = self.job.take_if(|(at, _)| *at <= now) {
+            member.finish(at, job.run());
+        }
         member.work(at, sent);
         if let Some(why) = member.failure() {
             return Err(why);
@@ -295,12 +305,26 @@ impl<M: Machine> Node<M> {
         Ok(())
     }
 
-    /// Whether something waits to be written, and when is not known yet.
-    pub fn is_to_write(&self) -> bool {
-        let Some(member) = self.member.as_ref().filter(|_| self.writes_at.is_none()) else {
-            return false;
+    /// Says when what waits to be written is on the disk, and when what is done beside is done; each
+    /// takes as long as a sync of `network`'s.
+    pub fn plan(&mut self, now: Millis, network: &mut Network) {
+        let Some(member) = &mut self.member else {
+            return;
         };
-        member.log().journal().synced() < member.log().end()
+        let (slow_ms, until) = self.slow;
+        let least = match self.is_full {
+            true => limits::FULL_LOOKS_MS,
+            false if until > now => slow_ms,
+            false => 0,
+        };
+        let mut done_at = || Millis(now.0 + network.sync_ms().max(least));
+        let is_unsynced = member.log().journal().synced() < member.log().end();
+        if self.writes_at.is_none() && is_unsynced {
+            self.writes_at = Some(done_at());
+        }
+        if let Some(job) = member.job() {
+            self.job = Some((done_at(), job));
+        }
     }
 
     /// Counts what its disk did wrongly since it was last asked.
