@@ -21,6 +21,9 @@ pub(super) struct Lead {
     clock: GroupClock,
     /// Whether an entry of its own is on its way.
     pub is_ticking: bool,
+    /// Before this tick nothing of its own is ordered again, what was last tried having found no place:
+    /// leadership is being handed on, or there is too much on its way.
+    tries_at: u64,
     /// By member: at which tick something was last heard of it.
     pub heard: BTreeMap<u64, u64>,
     /// By member: the epoch that it was said to be down in.
@@ -43,6 +46,7 @@ impl<M: Machine> Member<M> {
             term,
             clock: GroupClock::continued(base, self.now.clock),
             is_ticking: false,
+            tries_at: 0,
             heard: BTreeMap::new(),
             down: BTreeMap::new(),
         });
@@ -108,7 +112,8 @@ impl<M: Machine> Member<M> {
 
     /// When the leader's own duties are due.
     pub(super) fn leader_acts_at(&self) -> Option<Millis> {
-        let lead = self.lead.as_ref().filter(|lead| !lead.is_ticking)?;
+        let may_try = |lead: &&Lead| !lead.is_ticking && lead.tries_at <= self.ticks;
+        let lead = self.lead.as_ref().filter(may_try)?;
         let wants = self.machine.wants();
         match wants.work {
             true => Some(self.now.clock),
@@ -132,6 +137,7 @@ impl<M: Machine> Member<M> {
             let is_ordered = self.order(&Proposals::encode(Origin::Sequencer, &[command]));
             if let Some(lead) = &mut self.lead {
                 lead.is_ticking = is_ordered;
+                lead.tries_at = self.ticks + u64::from(!is_ordered);
             }
         }
         self.end_silent_members();
