@@ -47,8 +47,6 @@ pub enum Plant {
     AcceptTakesNext,
     /// A commit publishes the first message only.
     HalfCommitted,
-    /// A commit settles nothing.
-    CommitKeepsAccepted,
     /// A rollback settles what was accepted.
     RollbackSettles,
     /// Headroom is not used up.
@@ -64,7 +62,7 @@ pub enum Plant {
 }
 
 /// All of them, by the names that tests give.
-const NAMES: [(&str, Plant); 26] = [
+const NAMES: [(&str, Plant); 25] = [
     ("later-batch-overtakes", Plant::LaterBatchOvertakes),
     ("batch-in-two-records", Plant::BatchInTwoRecords),
     ("accept-not-said", Plant::AcceptNotSaid),
@@ -84,7 +82,6 @@ const NAMES: [(&str, Plant); 26] = [
     ("released-out-of-sight", Plant::ReleasedOutOfSight),
     ("accept-takes-next", Plant::AcceptTakesNext),
     ("half-committed", Plant::HalfCommitted),
-    ("commit-keeps-accepted", Plant::CommitKeepsAccepted),
     ("rollback-settles", Plant::RollbackSettles),
     ("headroom-unspent", Plant::HeadroomUnspent),
     ("cursor-left-out", Plant::CursorLeftOut),

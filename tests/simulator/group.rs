@@ -15,9 +15,9 @@ use super::watched::{self, Watched};
 /// The wall-clock time at `Millis(0)`.
 const WALL_AT_ZERO: u64 = 1_700_000_000_000;
 
-/// What is due at one millisecond, and makes more due at the same, is left to the next after so many
-/// rounds.
-const ROUNDS_PER_MILLISECOND: u32 = 100;
+/// Rounds of everything in one millisecond, after which somebody is busy with nothing: all that takes
+/// a message or a sync takes a millisecond at least.
+const ROUNDS_PER_MILLISECOND: u32 = 50;
 
 /// When every run begins.
 pub const BEGIN: Millis = Millis(1000);
@@ -44,6 +44,10 @@ impl<M: Machine> Cluster for Vec<Seat<M>> {
             left -= 1;
             match next {
                 Some(next) if next <= at && left > 0 => continue,
+                Some(next) if next <= at => {
+                    self[0].fail("a member is due at one time for ever".to_owned());
+                    return None;
+                }
                 Some(next) if next < now => at = Millis(next.0.max(at.0 + 1).min(now.0)),
                 _ if at < now => at = now,
                 _ => return next,

@@ -210,6 +210,8 @@ fn once(seed: u64, milliseconds: u64, is_replayed: bool) -> Result<Report, Box<F
 
 /// Cuts a failing run, and says how it is tried again.
 fn explain(seed: u64, milliseconds: u64, failure: &Failure) -> String {
+    let first = failure.text.lines().next().unwrap_or_default();
+    println!("seed {seed} fails and is cut, which takes a while: {first}");
     let of = |schedule: &[Event]| {
         let mut plan = Plan::of(seed, milliseconds);
         plan.schedule = Some(schedule.to_vec());

@@ -35,9 +35,7 @@ impl Core {
         }
         for (first, last) in self.session(id).unsettled_ranges(&transaction.accepts) {
             for count in first..=last {
-                if let Some(settled) = self.settle(id, count)
-                    && !is_planted(Plant::CommitKeepsAccepted)
-                {
+                if let Some(settled) = self.settle(id, count) {
                     self.dequeue(settled.queue, settled.position);
                 }
             }
