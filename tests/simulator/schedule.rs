@@ -9,6 +9,9 @@ use ferrymq::cluster::raft::seats::Faults;
 /// A wall clock may be wrong by so much.
 const WALL_OFF_MS: u64 = 3_600_000;
 
+/// A sync of a slow disk takes so many milliseconds at most: long enough that the power goes meanwhile.
+const SYNC_MS_MAX: u64 = 300;
+
 /// A disk goes wrong at one of so many next calls.
 const CALLS: u64 = 40;
 
@@ -69,7 +72,7 @@ const KINDS: [(u64, fn(&mut Dice, u64) -> Act); 17] = [
     (20, |dice, members| {
         Act::Crash(place(dice, members), dice.below(1500), wall_off(dice))
     }),
-    (3, |dice, _| Act::FullStop(dice.below(1500), wall_off(dice))),
+    (8, |dice, _| Act::FullStop(dice.below(1500), wall_off(dice))),
     (16, |dice, members| {
         Act::Pause(place(dice, members), 1 + dice.below(3000))
     }),
@@ -139,6 +142,7 @@ fn wall_off(dice: &mut Dice) -> i64 {
 
 /// Each seed has its own rates, some of them 0.
 fn weather(dice: &mut Dice, is_on: [bool; 4]) -> Faults {
+    let sync_ms_max = 20 + dice.below(SYNC_MS_MAX);
     let mut some = |kind: usize, most: u64| match is_on[kind] {
         true => 1 + dice.below(most) as u32,
         false => 0,
@@ -148,8 +152,8 @@ fn weather(dice: &mut Dice, is_on: [bool; 4]) -> Faults {
         doublings: some(1, 80),
         delays: some(2, 400),
         delay_ms_max: 30,
-        slow_syncs: some(3, 200),
-        sync_ms_max: 60,
+        slow_syncs: some(3, 500),
+        sync_ms_max,
     }
 }
 
