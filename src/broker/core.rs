@@ -15,6 +15,7 @@ use super::ids::{
 use super::limits;
 use super::message::BodyHandle;
 use super::options::Options;
+use super::parts::Parts;
 use super::queue::{Queue, Remains};
 use super::session::{Session, SessionName};
 use super::slab::Slab;
@@ -123,6 +124,8 @@ pub struct Core {
     pub(super) purge_due: GroupTime,
     pub(super) counters: Counters,
     pub(super) scratch: Scratch,
+    /// Large messages that have come in part. The last field: see its encoding.
+    pub(super) parts: Parts,
 }
 record!(Core {
     shard,
@@ -145,6 +148,7 @@ record!(Core {
     purge_due,
     counters,
     scratch,
+    parts,
 });
 
 impl Core {
@@ -171,6 +175,7 @@ impl Core {
             work: VecDeque::new(),
             counters: Counters::default(),
             scratch: Scratch::default(),
+            parts: Parts::default(),
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);
@@ -261,6 +266,11 @@ impl Core {
         queues.map(|(_, queue)| queue.entries.len()).sum()
     }
 
+    /// Octets of large messages that have come in part.
+    pub fn parts_bytes(&self) -> u64 {
+        self.parts.bytes()
+    }
+
     /// What the core wants of its sequencer.
     pub fn wants(&self) -> Wants {
         Wants {
@@ -343,8 +353,9 @@ impl Core {
                 request,
             } => {
                 let connection = key(at.connection);
-                if let Some(session) = self.attached(connection, at.channel) {
-                    self.session_command(session, id, sync, request, out);
+                match self.attached(connection, at.channel) {
+                    Some(session) => self.session_command(session, id, sync, request, out),
+                    None => self.parts.forget(connection),
                 }
             }
             Command::Completed { at, commands } => {
@@ -395,6 +406,16 @@ impl Core {
                 // A later epoch ended what the closed one held, and its own is not concerned.
                 if is_open {
                     self.end_member(member, out);
+                }
+            }
+            Command::BodyPart {
+                connection,
+                at,
+                octets,
+            } => {
+                let connection = key(connection);
+                if self.connections.id(connection).is_some() {
+                    self.parts.add(connection, at, &octets);
                 }
             }
             Command::Configure(options) => {

@@ -72,7 +72,7 @@ impl Cluster {
         let shared = (known_hosts.clone(), core_options.clone());
         let stewarding = steward::run(plane, live.clone(), shared);
         tasks.spawn(stewarding);
-        let keeper = Keeper::of_live(&live)?;
+        let keeper = Keeper::of_live(&live, clock)?;
         let cluster = Cluster {
             live,
             clock,

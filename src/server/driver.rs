@@ -4,7 +4,7 @@
 //!
 //! A socket is read only while its input can be worked on. It is not read
 //! - while the group has as many batches of this connection as it may hold and has not applied them
-//!   (`PROPOSED_BATCHES_MAX`), or has yet to answer an attach or detach: both clear without the peer;
+//!   (`Outstanding::is_held`), or has yet to answer an attach or detach: both clear without the peer;
 //! - while the peer has left more than `UNREAD_ANSWER_BYTES_MAX` of answers unread. Answers are what
 //!   its own commands asked for. This pause clears only when the peer reads, so it has an end: a
 //!   peer that takes no octet for `UNREAD_MILLISECONDS` is cut off. A client that is slow is slowed;
@@ -34,7 +34,6 @@ use super::registry::Registry;
 use crate::adapter::Adapter;
 use crate::broker::ids::ConnectionNumber;
 use crate::broker::{ConnectionRecord, Effect};
-use crate::cluster::limits::PROPOSED_BATCHES_MAX;
 use crate::cluster::{Group, Outstanding};
 use crate::protocol::{BrokerConfig, ClosedBy, Connection, Event};
 use crate::security::sasl::{Exchange, FAILED, Step};
@@ -247,9 +246,7 @@ impl Driver {
             return false;
         };
         !self.protocol.is_closed()
-            && (open.adapter.is_pending()
-                || open.adapter.is_unread()
-                || open.outstanding.proposed >= PROPOSED_BATCHES_MAX)
+            && (open.adapter.is_pending() || open.adapter.is_unread() || open.outstanding.is_held())
     }
 
     /// Proposes the batch, if there is one, and takes the effects that are there already.

@@ -36,12 +36,13 @@ impl Keeper {
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn of_live(live: &Arc<Live>) -> Result<Keeper, String> {
+    pub fn of_live(live: &Arc<Live>, clock: Clock) -> Result<Keeper, String> {
         let live = Arc::downgrade(live);
         Keeper::start(move || {
             let Some(live) = live.upgrade() else {
                 return false;
             };
+            live.run_jobs(|| clock.millis());
             match live.give_back() {
                 Ok(()) => true,
                 Err(why) => {

@@ -44,12 +44,15 @@ pub fn setup(seed: u64, members: usize, faults: Faults, plant: Plant) -> Setup {
         faults,
         down_after_ms: 1500,
         recent_bytes: [0, 8 * 1024, 64 * 1024, 8 * 1024 * 1024][(seed % 4) as usize],
+        // Most messages are small, some are larger: they go in parts, here and there.
+        proposal_bytes: [128, 250, 4096, 4096][(seed / 4 % 4) as usize],
         log: entry_log::Options {
             journal: store::Options {
                 segment_bytes: 32 * 1024,
                 ..store::Options::default()
             },
             snapshot_after_bytes: 48 * 1024,
+            snapshot_piece_bytes: 1024,
             ..entry_log::Options::default()
         },
         wall_at_zero: WALL_AT_ZERO,

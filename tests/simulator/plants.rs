@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use ferrymq::broker::ids::{GroupTime, MemberId};
-use ferrymq::broker::snapshot::Snapshot;
 use ferrymq::broker::{Batch, Command, Origin, Request};
 use ferrymq::cluster::machine::Machine;
 use ferrymq::cluster::raft::Plant;
@@ -173,9 +172,9 @@ fn planted_resending_that_is_taken_again_is_found() {
 struct Forgetful;
 
 impl Fault for Forgetful {
-    fn carried(snapshot: &mut Snapshot) {
-        let counters = snapshot.state.len() - 16;
-        snapshot.state[counters..].fill(0);
+    fn carried(state: &mut Vec<u8>) {
+        let counters = state.len() - 16;
+        state[counters..].fill(0);
     }
 }
 

@@ -334,6 +334,21 @@ impl<M: Machine> Live<M> {
         Ok(())
     }
 
+    /// Does what takes long without the lock, until there is no more of it: to be called every now
+    /// and then by a thread that does nothing which others wait for.
+    pub fn run_jobs(&self, now: impl Fn() -> Millis) {
+        loop {
+            let job = self.state.lock().member.job();
+            let Some(job) = job else { return };
+            let done = job.run();
+            let at = self.now(now());
+            self.state.lock().member.finish(at, done);
+            self.tick(at.clock);
+            // When the sequencer's task is to look next may have changed.
+            self.bell.ring();
+        }
+    }
+
     /// Hears of the journal whether there is room.
     fn note_room(&self, state: &State<M>) {
         let journal = state.member.log().journal().state();

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hasher;
 
-use bytes::Bytes;
 use raft::StateRole;
 use raft::prelude::{Config, Entry, EntryType, Message, MessageType, RawNode};
 
 use super::lead::Lead;
 use super::ordered::{Change, Content, Envelope, Ordered};
 use super::proposals::Proposals;
+use super::snapshots::Snapshots;
 use super::storage::{self, Storage};
 use super::{Plant, codec};
 use crate::broker::digest::Digest;
@@ -20,6 +20,7 @@ use crate::cluster::lockstep::dice::Dice;
 use crate::cluster::machine::{Machine, digest_effects};
 use crate::cluster::outbox::{Outboxes, Woken};
 use crate::cluster::{Millis, limits};
+use crate::store;
 
 /// What a member's clocks show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +48,9 @@ pub struct Settings {
     /// Octets of the newest entries that are kept in memory for others:
     /// [`limits::RAFT_RECENT_BYTES`], but in tests.
     pub recent_bytes: usize,
+    /// Octets of a proposal, beside its last command, and of a part of a large message:
+    /// [`limits::PROPOSAL_BYTES`], but in tests.
+    pub proposal_bytes: usize,
     /// Whether what it applies is noted, for [`Member::observed`].
     pub is_observed: bool,
     /// What is done wrongly on purpose, to test the tests.
@@ -99,12 +103,13 @@ pub struct Member<M> {
     pub(super) now: Now,
     ticked_at: Millis,
     pub(super) ticks: u64,
+    pub(super) snapshots: Snapshots<M>,
     unsynced: VecDeque<Unsynced>,
     pub(super) outgoing: Vec<(MemberId, Vec<u8>)>,
     promised: RaftState,
     pub(super) lead: Option<Lead>,
-    /// By member: since which tick it has been sent a snapshot.
-    pub(super) snapshots: BTreeMap<u64, u64>,
+    /// By member: when it was sent a snapshot, or last asked for a piece of it, in ticks.
+    pub(super) sent_snapshots: BTreeMap<u64, u64>,
     /// Whether it has known a leader since it started.
     pub(super) has_followed: bool,
     pub(super) proposals: Proposals,
@@ -160,14 +165,14 @@ pub fn form<M: Machine>(
         term,
         configuration,
     })?;
-    log.install(wall, index, machine.encode())
+    log.install(wall, index, machine.freeze())
 }
 
 fn is_own_word(origin: Origin, member: MemberId) -> bool {
     matches!(origin, Origin::Member { id, .. } if id == member)
 }
 
-fn voter(settings: &Settings) -> Voter {
+pub(super) fn voter(settings: &Settings) -> Voter {
     Voter {
         group: settings.group,
         member: settings.member,
@@ -233,7 +238,8 @@ impl<M: Machine> Member<M> {
             outgoing: Vec::new(),
             promised,
             lead: None,
-            snapshots: BTreeMap::new(),
+            sent_snapshots: BTreeMap::new(),
+            snapshots: Snapshots::default(),
             has_followed: false,
             proposals: Proposals::default(),
             outboxes: Outboxes::default(),
@@ -313,6 +319,12 @@ impl<M: Machine> Member<M> {
         own.or_else(|| self.log().failure())
     }
 
+    /// Whether its disk has no room. All publishes of its own clients are refused then, before they are
+    /// proposed: every entry goes onto the disk. What makes room goes on.
+    pub fn is_full(&self) -> bool {
+        matches!(self.log().journal().state(), store::State::Full(_))
+    }
+
     /// What it has applied since this was last asked.
     pub fn observed(&mut self) -> Vec<Observed> {
         std::mem::take(&mut self.observed)
@@ -329,7 +341,7 @@ impl<M: Machine> Member<M> {
         self.outboxes.wake_all(&mut self.woken);
     }
 
-    fn try_to(&mut self, result: Result<(), String>) {
+    pub(super) fn try_to(&mut self, result: Result<(), String>) {
         if let Err(why) = result {
             self.fail(why);
         }
@@ -353,6 +365,15 @@ impl<M: Machine> Member<M> {
         }
         match envelope.content {
             Content::Raft(message) => self.step_raft(*message)?,
+            Content::Offer(offer) => self.offered(envelope.from, offer)?,
+            Content::Wanted(wanted) => self.wanted(envelope.from, wanted),
+            Content::Piece {
+                index,
+                piece,
+                octets,
+            } => {
+                self.came(envelope.from, index, piece, octets)?;
+            }
             Content::Proposal(octets) => {
                 self.order(&octets);
             }
@@ -362,7 +383,7 @@ impl<M: Machine> Member<M> {
     }
 
     /// What would make the crate panic and can be seen by what is known here, is refused.
-    fn step_raft(&mut self, message: Message) -> Result<(), String> {
+    pub(super) fn step_raft(&mut self, message: Message) -> Result<(), String> {
         let log = &self.raw.raft.raft_log;
         let (last, is_of_term) = (log.last_index(), message.term == self.raw.raft.term);
         match message.get_msg_type() {
@@ -421,6 +442,7 @@ impl<M: Machine> Member<M> {
         }
         self.note_role();
         self.send_snapshots_again();
+        self.tick_snapshots();
         self.act_as_leader();
         self.resend_in_time();
     }
@@ -472,7 +494,7 @@ impl<M: Machine> Member<M> {
         if self.raw.has_ready() && self.failure().is_none() {
             self.take_ready();
         }
-        self.resend_to_new_leader();
+        self.send_to_new_leader();
         sent.append(&mut self.outgoing);
     }
 
@@ -499,6 +521,10 @@ impl<M: Machine> Member<M> {
 
     fn send(&mut self, messages: Vec<Message>) {
         for message in messages {
+            if message.get_msg_type() == MessageType::MsgSnapshot {
+                self.offer(message);
+                continue;
+            }
             let envelope = Envelope {
                 group: self.settings.group,
                 from: self.id(),
@@ -517,8 +543,7 @@ impl<M: Machine> Member<M> {
         let messages = ready.take_messages();
         self.send(messages);
         if !ready.snapshot().is_empty() {
-            let snapshot = ready.snapshot().clone();
-            let installed = self.install(codec::base_of(&snapshot), &snapshot.data);
+            let installed = self.install(codec::base_of(ready.snapshot()));
             self.try_to(installed);
         }
         let entries = ready.take_entries();
@@ -566,22 +591,6 @@ impl<M: Machine> Member<M> {
         self.try_to(written);
     }
 
-    /// Takes the state of another member. What its own connections would have been told meanwhile is
-    /// not in it: they end.
-    fn install(&mut self, base: RaftBase, data: &Bytes) -> Result<(), String> {
-        let (wall, snapshot) = storage::read_snapshot(data)?;
-        let index = base.index;
-        let machine = entry_log::machine_at(index, &snapshot)?;
-        let voter = voter(&self.settings);
-        self.log_mut().vote(voter)?;
-        self.raw.mut_store().install(base, (wall, snapshot))?;
-        self.machine = machine;
-        if self.settings.plant != Plant::ConnectionsKept {
-            self.renew();
-        }
-        Ok(())
-    }
-
     /// Starts a new epoch: the connections of the former one are gone.
     pub(super) fn renew(&mut self) {
         self.outboxes.wake_all(&mut self.woken);
@@ -597,7 +606,7 @@ impl<M: Machine> Member<M> {
         let patience = self.settings.resend_after_ms;
         self.proposals
             .begin(self.now.clock, epoch, (synced_at, patience));
-        self.number(None, &[]);
+        self.number_first();
     }
 
     /// Says in the order that this member ends: its sessions are over then.
@@ -605,8 +614,7 @@ impl<M: Machine> Member<M> {
         self.now = now;
         self.is_leaving = true;
         let (member, epoch) = (self.id(), self.promised.epoch);
-        self.number(None, &[Command::MemberDown { member, epoch }]);
-        self.send_last();
+        self.number_alone(&[Command::MemberDown { member, epoch }]);
     }
 
     /// Whether what it said at its end was applied.
@@ -725,34 +733,5 @@ impl<M: Machine> Member<M> {
             effects: effects.finish(),
             state: is_due.then(|| self.machine.digest()),
         });
-    }
-
-    /// Writes the state into the log when one is due: all that it has applied is in the order.
-    fn take_snapshot(&mut self) {
-        let index = self.machine.index();
-        let is_wanted = self.raw.store().wants_snapshot();
-        let is_due = is_wanted || self.log().is_snapshot_due();
-        if !is_due || index <= self.log().snapshot_index() {
-            return;
-        }
-        let Some(term) = self.log().raft_term(index) else {
-            return self.fail(format!("entry {index} was applied and is not in the log"));
-        };
-        let configuration = self.configuration();
-        let mut snapshot = self.machine.encode();
-        if self.settings.plant == Plant::SnapshotBehind
-            && let Ok(Some((_, before))) = self.log().snapshot()
-        {
-            snapshot.messages = before.messages;
-        }
-        let base = RaftBase {
-            index,
-            term,
-            configuration,
-        };
-        let log = self.log_mut();
-        let written = log.raft_base_follows(base);
-        let written = written.and_then(|()| log.take_snapshot(index, snapshot));
-        self.try_to(written);
     }
 }

@@ -21,14 +21,18 @@ mod codec;
 mod lead;
 mod live;
 mod member;
+#[cfg(test)]
+mod node;
 mod ordered;
 mod proposals;
 pub mod seats;
+mod snapshots;
 mod storage;
 
 pub use self::live::{Live, Outgoing, View};
 pub use self::member::{Farewell, Member, Now, Observed, Settings, form};
 pub use self::ordered::{Change, reread};
+pub use self::snapshots::{Done, Job};
 
 /// A fault of a member, for the tests that must find it.
 #[doc(hidden)]

@@ -39,6 +39,8 @@ pub struct Setup {
     pub down_after_ms: u64,
     /// Octets of the newest entries that each member keeps in memory.
     pub recent_bytes: usize,
+    /// Octets of a proposal and of a part of a large message.
+    pub proposal_bytes: usize,
     /// Of the members' logs.
     pub log: entry_log::Options,
     /// The wall-clock time at `Millis(0)`.
@@ -96,6 +98,7 @@ pub fn seats<M: Machine>(
             down_after_ms: setup.down_after_ms,
             resend_after_ms: limits::RESEND_AFTER_MS,
             recent_bytes: setup.recent_bytes,
+            proposal_bytes: setup.proposal_bytes,
             is_observed: true,
             plant: setup.plant,
         };
@@ -465,16 +468,18 @@ impl<M: Machine> Group for Seat<M> {
         if node.paused_until > now
             && let Some(member) = &node.member
         {
+            let outstanding = member.outboxes.outstanding(connection);
             return Outstanding {
-                proposed: waiting + member.outboxes.proposed_by(connection),
+                proposed: outstanding.proposed + waiting,
                 is_ended: false,
+                ..outstanding
             };
         }
         let taken = match &mut node.member {
             Some(member) => member.outboxes.take(connection, effects),
             None => Outstanding {
-                proposed: 0,
                 is_ended: true,
+                ..Outstanding::default()
             },
         };
         Outstanding {
@@ -512,6 +517,16 @@ impl<M: Machine> Group for Seat<M> {
     fn set_sequencer_waker(&self, waker: Waker) {
         // Whoever drives a simulated group calls `tick` as its time passes.
         drop(waker);
+    }
+
+    fn is_full(&self) -> bool {
+        let state = self.state.lock();
+        let member = state.nodes[self.place].member.as_ref();
+        member.is_some_and(|member| member.is_full())
+    }
+
+    fn is_memory_full(&self) -> bool {
+        self.is_full()
     }
 
     fn fail(&self, why: String) {

@@ -200,6 +200,7 @@ impl Plane {
             down_after_ms: self.options.cluster_down_after,
             resend_after_ms: crate::cluster::limits::RAFT_RESEND_AFTER_MS,
             recent_bytes: crate::cluster::limits::RAFT_RECENT_BYTES,
+            proposal_bytes: crate::cluster::limits::PROPOSAL_BYTES,
             is_observed: false,
             plant: Plant::None,
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::super::Settings;
 use super::super::member::{Member, Now};
+use super::super::snapshots::Job;
 use crate::broker::Command;
 use crate::broker::ids::{ConnectionNumber, MemberId};
 use crate::cluster::Millis;
@@ -37,6 +38,8 @@ pub(super) struct Node<M> {
     pub closing: Vec<ConnectionNumber>,
     /// Up to which entry segments were given back.
     given_back: u64,
+    /// What is done beside, and when it is done.
+    job: Option<(Millis, Job<M>)>,
 }
 
 /// Opens a log on a simulated disk.
@@ -66,6 +69,7 @@ impl<M: Machine> Node<M> {
             waiting: VecDeque::new(),
             closing: Vec::new(),
             given_back: 0,
+            job: None,
         }
     }
 
@@ -103,6 +107,7 @@ impl<M: Machine> Node<M> {
         self.waiting.clear();
         self.closing.clear();
         self.given_back = 0;
+        self.job = None;
         self.mend();
     }
 
@@ -135,7 +140,8 @@ impl<M: Machine> Node<M> {
         let is_tick_due = member.next().0 <= now.0 + self.clock_ahead;
         let is_write_due = self.writes_at.is_some_and(|at| at <= now);
         let is_asked = self.is_touched || !self.waiting.is_empty();
-        self.paused_until <= now && (is_tick_due || is_write_due || is_asked)
+        let is_job_done = self.job.as_ref().is_some_and(|(at, _)| *at <= now);
+        self.paused_until <= now && (is_tick_due || is_write_due || is_asked || is_job_done)
     }
 
     /// When something is to do.
@@ -146,6 +152,7 @@ impl<M: Machine> Node<M> {
         }
         let tick = Millis(member.next().0.saturating_sub(self.clock_ahead));
         let next = self.writes_at.map_or(tick, |at| at.min(tick));
+        let next = self.job.as_ref().map_or(next, |(at, _)| next.min(*at));
         Some(next.max(self.paused_until))
     }
 
@@ -179,7 +186,13 @@ impl<M: Machine> Node<M> {
         if member.next() <= at.clock {
             member.tick(at);
         }
+        if let Some((_, job)) = self.job.take_if(|(at, _)| *at <= now) {
+            member.finish(at, job.run());
+        }
         member.work(at, sent);
+        if let Some(job) = member.job() {
+            self.job = Some((Millis(now.0 + sync_ms), job));
+        }
         let journal = member.log().journal();
         if journal.synced() < member.log().end() {
             self.writes_at.get_or_insert(Millis(now.0 + sync_ms));
