@@ -16,6 +16,7 @@ use super::limits;
 use super::message::BodyHandle;
 use super::options::Options;
 use super::parts::Parts;
+use super::plant::{Plant, is_planted};
 use super::queue::{Queue, Remains};
 use super::session::{Session, SessionName};
 use super::slab::Slab;
@@ -404,7 +405,7 @@ impl Core {
                 let is_open = state.epoch <= epoch && state.closed < epoch;
                 state.closed = state.closed.max(epoch);
                 // A later epoch ended what the closed one held, and its own is not concerned.
-                if is_open {
+                if is_open && !is_planted(Plant::DownKeepsHeld) {
                     self.end_member(member, out);
                 }
             }
@@ -477,7 +478,12 @@ fn purge_due(now: GroupTime, options: &Options) -> GroupTime {
 
 fn take_next(last: &mut u64, seq: u64) -> Applied {
     match seq.cmp(&(*last + 1)) {
+        std::cmp::Ordering::Less if is_planted(Plant::ResendTaken) => Applied::Done,
         std::cmp::Ordering::Less => Applied::Seen,
+        std::cmp::Ordering::Greater if is_planted(Plant::GapTaken) => {
+            *last = seq;
+            Applied::Done
+        }
         std::cmp::Ordering::Greater => Applied::Gap {
             expected: *last + 1,
         },
