@@ -75,6 +75,28 @@ async fn a_member_whose_disk_was_lost_is_replaced_by_what_comes_in_its_place() {
 }
 
 #[tokio::test]
+async fn large_messages_and_deep_queues_reach_a_member_that_comes_in_anothers_place() {
+    let mut members = Members::new(3, &["--cluster-down-after", "1"]);
+    let mut brokers = members.start_all();
+    let client = session(&brokers[0]).await;
+    declare(&client, durable_queue("deep")).await;
+    declare(&client, durable_queue("large")).await;
+    let deep = bodies(0, 5000);
+    publish_all(&client, "deep", &deep).await;
+    let large: Vec<Vec<u8>> = (0..4u8).map(|n| vec![n; 6 << 20]).collect();
+    publish_all(&client, "large", &large).await;
+    kill(&mut brokers[2]);
+    members.wipe(2);
+    brokers[2] = members.start(2);
+    let fresh = session(&brokers[2]).await;
+    for (queue, sent) in [("deep", &deep), ("large", &large)] {
+        let found = browse(&fresh, queue).await.into_iter();
+        let found: Vec<Vec<u8>> = found.map(|(body, _)| body).collect();
+        assert!(found == *sent, "{queue}: {} of {}", found.len(), sent.len());
+    }
+}
+
+#[tokio::test]
 async fn when_a_majority_lost_its_disks_nobody_begins_with_an_empty_state() {
     let mut members = Members::new(3, &["--cluster-down-after", "1"]);
     let mut brokers = members.start_all();
