@@ -8,6 +8,10 @@ mod server_raft {
     mod faults;
     mod forming;
     mod hostile;
+    mod kills;
     mod order;
 }
+#[allow(dead_code)]
+#[path = "runner/seed.rs"]
+mod seed;
 mod server_support;
