@@ -161,6 +161,23 @@ pub const RAFT_RECENT_BYTES: usize = 8 * 1024 * 1024;
 /// majority is counted again.
 pub const RAFT_LEARNER_BEHIND_MAX: u64 = 64;
 
+/// Raft: ticks after which a leader whose disk is full hands the leadership on once more: when the disks
+/// of all are full, it shall not go round and round.
+pub const RAFT_HAND_OVER_TICKS: u64 = 200;
+
 /// Raft: ticks without a word of a member that gets a snapshot, after which it is offered again, and
 /// without a piece after which the member gives it up: some seconds.
 pub const RAFT_SNAPSHOT_TICKS: u64 = 100;
+
+/// Raft: milliseconds after which a proposal is sent again, where members have connections that keep
+/// order. It is lost there only with its connection, with its leader, or because the leader had too
+/// much on its way; sent again too early, it is one more entry that says nothing.
+pub const RAFT_RESEND_AFTER_MS: u64 = 500;
+
+/// Raft: octets of messages that wait for one member. What is more is dropped, as by a network: raft
+/// sends again what is missing.
+pub const RAFT_OUTGOING_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Raft: how long a member may hear of no leader, in milliseconds, before it ends its connections: some
+/// elections can fail in that time. Clients are to try other members then.
+pub const RAFT_NO_QUORUM_MS: u64 = 10_000;

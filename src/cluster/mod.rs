@@ -97,6 +97,12 @@ pub trait Group: Send + Sync {
         false
     }
 
+    /// Why this member can serve nobody at present, in words for clients. Those it had have no outbox
+    /// any more.
+    fn unserved(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Something that this member needs does not work, its disk say: it cannot go on.
     fn fail(&self, why: String);
 

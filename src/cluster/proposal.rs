@@ -20,6 +20,13 @@ pub(super) struct Commands {
 }
 
 impl Commands {
+    /// Commands that are small.
+    pub fn of_few(commands: &[Command]) -> Commands {
+        let mut all = Commands::default();
+        commands.iter().for_each(|command| all.add(command));
+        all
+    }
+
     fn add(&mut self, command: &Command) {
         command.encode(&mut self.encoded);
         self.count += 1;
@@ -43,9 +50,7 @@ impl Commands {
 
 /// A proposal of commands that are small.
 pub(super) fn encode(origin: Origin, commands: &[Command]) -> Vec<u8> {
-    let mut all = Commands::default();
-    commands.iter().for_each(|command| all.add(command));
-    all.of(origin)
+    Commands::of_few(commands).of(origin)
 }
 
 /// The batches of so many octets in which commands of a connection are proposed: one at least.

@@ -156,6 +156,52 @@ impl<M: Machine> Member<M> {
         }
     }
 
+    /// Those of whom nothing was heard for as long as it takes to end their sessions, if it leads.
+    pub(super) fn silent(&self) -> Vec<MemberId> {
+        let silence = self.settings.down_after_ms / limits::RAFT_TICK_MS;
+        let Some(lead) = &self.lead else {
+            return Vec::new();
+        };
+        let is_silent = |id: &u64| {
+            let heard = lead.heard.get(id);
+            heard.is_some_and(|heard| self.ticks - heard >= silence)
+        };
+        let others = self.others().into_iter();
+        others.filter(is_silent).map(MemberId).collect()
+    }
+
+    /// Hands leadership on to the voter that has most of the log and is not silent. True while it leads
+    /// and there is one.
+    pub(super) fn hand_over(&mut self, now: Now) -> bool {
+        self.now = now;
+        if !self.is_elected() {
+            return false;
+        }
+        let silent = self.silent();
+        let progress = self.raw.raft.prs();
+        let candidates = self.configuration().voters.into_iter();
+        let candidates =
+            candidates.filter(|id| *id != self.id().0 && !silent.contains(&MemberId(*id)));
+        let matched = |id: &u64| progress.get(*id).map_or(0, |progress| progress.matched);
+        let Some(next) = candidates.max_by_key(matched) else {
+            return false;
+        };
+        if self.raw.raft.lead_transferee != Some(next) {
+            self.raw.transfer_leader(next);
+        }
+        true
+    }
+
+    /// A leader whose disk is full lets another lead: it would order nothing more, and the others have
+    /// room, perhaps.
+    pub(super) fn hand_over_when_full(&mut self) {
+        let is_time = self.ticks >= self.handed_over_at + limits::RAFT_HAND_OVER_TICKS;
+        if self.lead.is_some() && is_time && self.is_full() {
+            self.handed_over_at = self.ticks;
+            self.hand_over(self.now);
+        }
+    }
+
     /// Time is counted in ticks, of which a pause of its own has few.
     fn end_silent_members(&mut self) {
         let silence = self.settings.down_after_ms / limits::RAFT_TICK_MS;

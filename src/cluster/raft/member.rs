@@ -42,6 +42,9 @@ pub struct Settings {
     pub seed: u64,
     /// How long the leader hears nothing of a member before that member's sessions end.
     pub down_after_ms: u64,
+    /// How long a proposal waits before it is sent again, in milliseconds, and up to sixteen times as
+    /// long when nothing comes of that: [`limits::RAFT_RESEND_AFTER_MS`], but in tests.
+    pub resend_after_ms: u64,
     /// Octets of the newest entries that are kept in memory for others:
     /// [`limits::RAFT_RECENT_BYTES`], but in tests.
     pub recent_bytes: usize,
@@ -70,6 +73,17 @@ pub struct Observed {
     pub state: Option<u64>,
 }
 
+/// A member that ends well says so in the order: all members can then be compared at one entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Farewell {
+    /// Who ends.
+    pub member: MemberId,
+    /// The entry in which it says so.
+    pub index: u64,
+    /// The digest of the state behind that entry.
+    pub digest: u64,
+}
+
 /// Entries between two digests of the state of a member that is observed.
 const OBSERVED_EVERY: u64 = 16;
 
@@ -94,6 +108,8 @@ pub struct Member<M> {
     pub(super) outgoing: Vec<(MemberId, Vec<u8>)>,
     promised: RaftState,
     pub(super) lead: Option<Lead>,
+    /// When it last handed the leadership on because its disk was full, in ticks.
+    pub(super) handed_over_at: u64,
     /// By member: when it was sent a snapshot, or last asked for a piece of it, in ticks.
     pub(super) sent_snapshots: BTreeMap<u64, u64>,
     /// Whether it has known a leader since it started.
@@ -103,6 +119,12 @@ pub struct Member<M> {
     out: Out,
     pub(super) woken: Woken,
     observed: Vec<Observed>,
+    /// Entries it has applied in this life.
+    pub(super) applied: u64,
+    /// It has said that it ends.
+    pub(super) is_leaving: bool,
+    /// Members that said so, in the order, since this was last looked at.
+    pub(super) farewells: Vec<Farewell>,
     failure: Option<String>,
 }
 
@@ -146,6 +168,10 @@ pub fn form<M: Machine>(
         configuration,
     })?;
     log.install(wall, index, machine.freeze())
+}
+
+fn is_own_word(origin: Origin, member: MemberId) -> bool {
+    matches!(origin, Origin::Member { id, .. } if id == member)
 }
 
 pub(super) fn voter(settings: &Settings) -> Voter {
@@ -214,6 +240,7 @@ impl<M: Machine> Member<M> {
             outgoing: Vec::new(),
             promised,
             lead: None,
+            handed_over_at: 0,
             sent_snapshots: BTreeMap::new(),
             snapshots: Snapshots::default(),
             has_followed: false,
@@ -222,6 +249,9 @@ impl<M: Machine> Member<M> {
             out: Out::default(),
             woken: Woken::default(),
             observed: Vec::new(),
+            applied: 0,
+            is_leaving: false,
+            farewells: Vec::new(),
             failure: None,
         };
         member.renew();
@@ -323,8 +353,13 @@ impl<M: Machine> Member<M> {
     /// Takes what another member sent. What is not for it, or makes no sense, is not heeded: the error
     /// says why.
     pub fn step(&mut self, now: Now, octets: &[u8]) -> Result<(), String> {
-        self.now = now;
         let envelope = Envelope::decode(octets).map_err(|error| error.to_string())?;
+        self.take_envelope(now, envelope)
+    }
+
+    /// The same with what was read already.
+    pub(super) fn take_envelope(&mut self, now: Now, envelope: Envelope) -> Result<(), String> {
+        self.now = now;
         if (envelope.group, envelope.to) != (self.settings.group, self.id()) {
             return Err("a message for somebody else".to_owned());
         }
@@ -412,6 +447,7 @@ impl<M: Machine> Member<M> {
         self.send_snapshots_again();
         self.tick_snapshots();
         self.act_as_leader();
+        self.hand_over_when_full();
         self.resend_in_time();
     }
 
@@ -571,8 +607,30 @@ impl<M: Machine> Member<M> {
         };
         self.promise();
         let (epoch, synced_at) = (self.promised.epoch, self.log().end());
-        self.proposals.begin(self.now.clock, epoch, synced_at);
-        self.number_first();
+        let patience = self.settings.resend_after_ms;
+        self.proposals
+            .begin(self.now.clock, epoch, (synced_at, patience));
+        self.number_own(&[]);
+    }
+
+    /// Says in the order that this member ends: its sessions are over then.
+    pub(super) fn say_farewell(&mut self, now: Now) {
+        self.now = now;
+        self.is_leaving = true;
+        let (member, epoch) = (self.id(), self.promised.epoch);
+        self.number_own(&[Command::MemberDown { member, epoch }]);
+        self.send_on();
+    }
+
+    /// Whether what it said at its end was applied.
+    pub(super) fn has_said_farewell(&self) -> bool {
+        self.proposals.is_empty()
+    }
+
+    /// Whether the order has what it says first in its epoch: then it has caught up with that, and
+    /// there is a leader.
+    pub(super) fn has_begun(&self) -> bool {
+        self.machine.last_seq(self.id(), self.promised.epoch) > 0
     }
 
     fn apply(&mut self, entry: Entry) -> Result<(), String> {
@@ -584,8 +642,21 @@ impl<M: Machine> Member<M> {
                 if *member == self.id() && *epoch >= self.promised.epoch)
         });
         let is_tick = origin == Origin::Sequencer && !batch.commands.is_empty();
-        let had_begun = self.machine.last_seq(self.id(), self.promised.epoch) > 0;
+        let had_begun = self.has_begun();
+        let leaver = batch.commands.iter().find_map(|command| match command {
+            Command::MemberDown { member, .. } if is_own_word(origin, *member) => Some(*member),
+            _ => None,
+        });
         let applied = self.machine.apply(&mut batch, &mut self.out);
+        self.applied += 1;
+        if let Some(member) = leaver {
+            let digest = self.machine.digest();
+            self.farewells.push(Farewell {
+                member,
+                index,
+                digest,
+            });
+        }
         if self.settings.is_observed {
             self.observe(&entry);
         }
@@ -601,7 +672,9 @@ impl<M: Machine> Member<M> {
         let is_own = matches!(origin, Origin::Member { id, epoch, .. }
             if (id, epoch) == (self.id(), self.promised.epoch));
         let ends = is_down || is_own && applied == Applied::Stale;
-        if ends && self.settings.plant != Plant::DownUnheeded {
+        if self.is_leaving {
+            self.note_applied_while_leaving(is_own, applied);
+        } else if ends && self.settings.plant != Plant::DownUnheeded {
             tracing::warn!(target: "Cluster", "this member was taken for down at entry {index}");
             self.renew();
         } else if is_own {
@@ -609,6 +682,13 @@ impl<M: Machine> Member<M> {
         }
         self.begin_to_lead(term);
         Ok(())
+    }
+
+    /// It takes part to the end, but does not begin anew.
+    fn note_applied_while_leaving(&mut self, is_own: bool, applied: Applied) {
+        if is_own && applied != Applied::Stale {
+            self.proposal_applied(applied);
+        }
     }
 
     fn batch(&mut self, entry: &Entry) -> Result<Batch, String> {

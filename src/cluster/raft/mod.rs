@@ -19,6 +19,7 @@
 
 mod codec;
 mod lead;
+mod live;
 mod member;
 #[cfg(test)]
 mod node;
@@ -28,7 +29,8 @@ pub mod seats;
 mod snapshots;
 mod storage;
 
-pub use self::member::{Member, Now, Observed, Settings};
+pub use self::live::{Live, Outgoing, View};
+pub use self::member::{Farewell, Member, Now, Observed, Settings, form};
 pub use self::ordered::{Change, reread};
 pub use self::snapshots::{Done, Job};
 

@@ -50,6 +50,7 @@ impl Node {
             member: MemberId(id),
             seed: id,
             down_after_ms: 60_000,
+            resend_after_ms: limits::RESEND_AFTER_MS,
             recent_bytes: 0,
             proposal_bytes: limits::PROPOSAL_BYTES,
             is_observed: false,

@@ -12,6 +12,9 @@ use crate::broker::{Applied, Command, Origin};
 use crate::cluster::machine::Machine;
 use crate::cluster::{Millis, limits, proposal};
 
+/// By how much it waits longer at most when sending again was of no use.
+const RESEND_PATIENCE_GROWTH: u64 = 16;
+
 /// A batch that was proposed and not applied.
 #[derive(Clone, Debug)]
 struct Pending {
@@ -34,6 +37,8 @@ pub(super) struct Proposals {
     waits_since: Millis,
     /// For how long it waits then, in milliseconds.
     patience: u64,
+    /// At first.
+    patience_min: u64,
     /// The leader, and its term, to which it was sent.
     sent_to: (u64, u64),
     /// The last one that was sent to it.
@@ -44,14 +49,20 @@ pub(super) struct Proposals {
 
 impl Proposals {
     /// A new epoch begins: what was proposed in the former one is nobody's.
-    pub fn begin(&mut self, now: Millis, epoch: u64, synced_at: u64) {
+    pub fn begin(&mut self, now: Millis, epoch: u64, (synced_at, patience): (u64, u64)) {
         *self = Proposals {
             epoch,
             synced_at,
             waits_since: now,
-            patience: limits::RESEND_AFTER_MS,
+            patience,
+            patience_min: patience,
             ..Proposals::default()
         };
+    }
+
+    /// Whether all that was proposed was applied.
+    pub fn is_empty(&self) -> bool {
+        self.pending.is_empty()
     }
 
     /// A proposal as octets.
@@ -88,12 +99,21 @@ impl<M: Machine> Member<M> {
     /// Proposes commands of a connection, in entries that are bounded. One that is larger than an entry
     /// can be ends the connection instead.
     pub fn propose(&mut self, now: Now, connection: ConnectionNumber, commands: &[Command]) {
+        let batches = proposal::cut(connection, commands, self.settings.proposal_bytes);
+        self.propose_batches(now, connection, &batches);
+    }
+
+    /// The same with what was cut already.
+    pub(super) fn propose_batches(
+        &mut self,
+        now: Now,
+        connection: ConnectionNumber,
+        batches: &[proposal::Commands],
+    ) {
         self.now = now;
         if !self.outboxes.is_open(connection) {
             return;
         }
-        let most = self.settings.proposal_bytes;
-        let batches = proposal::cut(connection, commands, most);
         let count = batches.len();
         for (n, commands) in batches.iter().enumerate() {
             let is_last = n + 1 == count;
@@ -101,10 +121,8 @@ impl<M: Machine> Member<M> {
                 let bytes = commands.bytes();
                 tracing::error!(target: "Cluster", "a command of {bytes} octets ends its connection");
                 self.outboxes.close(connection);
-                let end = [Command::ConnectionEnd { connection }];
-                for commands in &proposal::cut(connection, &end, most) {
-                    self.number(Some((connection, true)), commands);
-                }
+                let end = proposal::Commands::of_few(&[Command::ConnectionEnd { connection }]);
+                self.number(Some((connection, true)), &end);
                 break;
             }
             self.number(Some((connection, is_last)), commands);
@@ -112,9 +130,9 @@ impl<M: Machine> Member<M> {
         self.send_on();
     }
 
-    /// Numbers an empty batch, with which an epoch begins.
-    pub(super) fn number_first(&mut self) {
-        self.number(None, &proposal::Commands::default());
+    /// Numbers commands of its own, few and small: an epoch begins with none.
+    pub(super) fn number_own(&mut self, commands: &[Command]) {
+        self.number(None, &proposal::Commands::of_few(commands));
     }
 
     /// Numbers and keeps a batch.
@@ -151,7 +169,7 @@ impl<M: Machine> Member<M> {
         let last = self.machine.last_seq(id, self.proposals.epoch);
         while let Some(pending) = self.proposals.take(last) {
             self.proposals.waits_since = now;
-            self.proposals.patience = limits::RESEND_AFTER_MS;
+            self.proposals.patience = self.proposals.patience_min;
             if let Some((connection, is_last)) = pending.connection {
                 let bytes = pending.bytes.len();
                 self.outboxes
@@ -193,7 +211,7 @@ impl<M: Machine> Member<M> {
     }
 
     /// Sends what was not sent to this leader, as far as there may be more on the way.
-    fn send_on(&mut self) {
+    pub(super) fn send_on(&mut self) {
         let leader = (self.raw.raft.leader_id, self.raw.raft.term);
         let Some(to) = self
             .proposes_to()
@@ -245,7 +263,8 @@ impl<M: Machine> Member<M> {
             return;
         }
         let proposals = &mut self.proposals;
-        proposals.patience = (proposals.patience * 2).min(limits::RESEND_AFTER_MS_MAX);
+        let most = proposals.patience_min * RESEND_PATIENCE_GROWTH;
+        proposals.patience = (proposals.patience * 2).min(most);
         proposals.waits_since = self.now.clock;
         if self.settings.plant != Plant::NotResent {
             self.send_again_from(0);

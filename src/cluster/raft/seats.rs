@@ -96,6 +96,7 @@ pub fn seats<M: Machine>(
             member: *id,
             seed: dice.roll(),
             down_after_ms: setup.down_after_ms,
+            resend_after_ms: limits::RESEND_AFTER_MS,
             recent_bytes: setup.recent_bytes,
             proposal_bytes: setup.proposal_bytes,
             is_observed: true,
