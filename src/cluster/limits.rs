@@ -161,6 +161,10 @@ pub const RAFT_RECENT_BYTES: usize = 8 * 1024 * 1024;
 /// majority is counted again.
 pub const RAFT_LEARNER_BEHIND_MAX: u64 = 64;
 
+/// Raft: ticks after which a leader whose disk is full hands the leadership on once more: when the disks
+/// of all are full, it shall not go round and round.
+pub const RAFT_HAND_OVER_TICKS: u64 = 200;
+
 /// Raft: ticks without a word of a member that gets a snapshot, after which it is offered again, and
 /// without a piece after which the member gives it up: some seconds.
 pub const RAFT_SNAPSHOT_TICKS: u64 = 100;
