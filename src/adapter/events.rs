@@ -1,5 +1,7 @@
 //! From what a client says to commands of the core.
 
+use std::collections::BTreeSet;
+
 use crate::broker::ids::{ChannelKey, ConnectionNumber};
 use crate::broker::limits as broker_limits;
 use crate::broker::{Command, ConnectionRecord, Request};
@@ -26,6 +28,8 @@ pub struct Adapter {
     pub(super) outflow: Outflow,
     pub(super) transfers: Transfers,
     room: Room,
+    /// Channels whose sessions are about to fail, since a delivery was lost: no other may be sent.
+    pub(super) spoiled: BTreeSet<u16>,
 }
 
 /// What no further event may overtake: a channel between two sessions.
@@ -54,6 +58,7 @@ impl Adapter {
             outflow: Outflow::default(),
             transfers: Transfers::default(),
             room: Room::default(),
+            spoiled: BTreeSet::new(),
         }
     }
 
@@ -185,6 +190,20 @@ impl Adapter {
                 exception.description.as_deref().unwrap_or_default().escape_debug(),
             );
         }
+    }
+
+    /// A delivery cannot be sent: its message is lost, and its session is to fail, with this text. No
+    /// delivery goes to the session any more.
+    pub fn lose(&mut self, channel: u16, delivery: wire::CommandId, text: String) {
+        if self.spoiled.insert(channel) {
+            let at = self.at(channel);
+            self.batch.push(Command::Lost { at, delivery, text });
+        }
+    }
+
+    /// Whether deliveries to a session are not sent any more, since one was lost.
+    pub fn is_spoiled(&self, channel: u16) -> bool {
+        self.spoiled.contains(&channel)
     }
 
     /// Whether the batch has to be proposed before the next event.

@@ -149,6 +149,16 @@ pub enum Command {
     },
     /// An option that `apply` reads has a new value.
     Configure(Box<super::options::Options>),
+    /// The body of a message on its way to a client is lost: the message leaves its queue, and the
+    /// session fails.
+    Lost {
+        /// Which session: the one attached there.
+        at: ChannelKey,
+        /// The broker's number for the transfer.
+        delivery: CommandId,
+        /// What the client is told.
+        text: String,
+    },
 }
 record_enum!(Command {
     0 = Session { at, id, sync, request },
@@ -164,6 +174,7 @@ record_enum!(Command {
     10 = Continue,
     11 = MemberDown { member, epoch },
     12 = Configure(options),
+    13 = Lost { at, delivery, text },
 });
 
 /// What all members know of a connection.

@@ -9,6 +9,7 @@ use super::effect::{Applied, Out, Wants};
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use super::exchanges::{Exchange, standard_exchanges};
 use super::facts::Gathered;
+use super::held::Held;
 use super::ids::{
     ConnectionKey, ExchangeId, GroupTime, MemberId, QueueId, QueueKey, QueueRef, SessionId, ShardId,
 };
@@ -122,6 +123,8 @@ pub struct Core {
     /// When expired messages are next searched for.
     pub(super) purge_due: GroupTime,
     pub(super) counters: Counters,
+    /// What messages take of the memory.
+    pub(super) held: Held,
     pub(super) scratch: Scratch,
 }
 record!(Core {
@@ -144,6 +147,7 @@ record!(Core {
     work,
     purge_due,
     counters,
+    held,
     scratch,
 });
 
@@ -170,6 +174,7 @@ impl Core {
             incarnations: 0,
             work: VecDeque::new(),
             counters: Counters::default(),
+            held: Held::default(),
             scratch: Scratch::default(),
         };
         for exchange in standard_exchanges() {
@@ -395,6 +400,11 @@ impl Core {
                 // A later epoch ended what the closed one held, and its own is not concerned.
                 if is_open {
                     self.end_member(member, out);
+                }
+            }
+            Command::Lost { at, delivery, text } => {
+                if let Some(session) = self.attached(key(at.connection), at.channel) {
+                    self.lose(session, delivery, &text, out);
                 }
             }
             Command::Configure(options) => {

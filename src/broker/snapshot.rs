@@ -65,7 +65,8 @@ impl Snapshot {
         if u32::decode(&mut state)? != MAGIC {
             return Err(state.error("snapshot"));
         }
-        let core = Core::decode(&mut state)?;
+        let mut core = Core::decode(&mut state)?;
+        core.hold_anew();
         match state.is_at_end() {
             true => Ok(core),
             false => Err(state.error("end of state")),

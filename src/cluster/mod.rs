@@ -23,6 +23,7 @@ use std::task::Waker;
 
 use crate::broker::ids::{ConnectionNumber, MemberId};
 use crate::broker::{Command, Effect};
+use crate::wire::CommandId;
 
 /// A member's monotonic clock in milliseconds. Only the server reads a clock; a group is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +81,18 @@ pub trait Group: Send + Sync {
     /// refused then.
     fn is_memory_full(&self) -> bool {
         false
+    }
+
+    /// The queue of a delivery to a connection and the message's place there, as text for a log. Only
+    /// members that let bodies rest on a disk are asked.
+    fn whence(
+        &self,
+        connection: ConnectionNumber,
+        channel: u16,
+        delivery: CommandId,
+    ) -> Option<String> {
+        let _ = (connection, channel, delivery);
+        None
     }
 
     /// Something that this member needs does not work, its disk say: it cannot go on.

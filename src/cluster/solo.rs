@@ -17,9 +17,10 @@ use super::fact_log::{FactLog, Plant};
 use super::outbox::{Outboxes, Woken};
 use super::paging::Paging;
 use super::{Group, Millis, Outstanding, limits};
-use crate::broker::ids::{ConnectionNumber, GroupTime, MemberId, ShardId};
+use crate::broker::ids::{ConnectionKey, ConnectionNumber, GroupTime, MemberId, ShardId};
 use crate::broker::{Applied, Batch, Command, Core, Effect, Fact, Options, Origin, Out, plant};
 use crate::store::{self, Journal};
+use crate::wire::CommandId;
 
 /// A broker that stands alone.
 #[derive(Debug)]
@@ -147,8 +148,8 @@ impl Solo {
             match is_full {
                 true => tracing::error!(
                     target: "Store",
-                    "No room for messages in memory and none for their bodies on the disk: all are \
-                     refused until there is some"
+                    "Messages take the memory that they may have (--memory-limit), and no more of them \
+                     can go to the disk: all are refused until there is room"
                 ),
                 false => tracing::warn!(target: "Store", "There is room for messages again"),
             }
@@ -403,6 +404,19 @@ impl Group for Solo {
 
     fn is_memory_full(&self) -> bool {
         self.is_memory_full.load(Ordering::Relaxed)
+    }
+
+    fn whence(
+        &self,
+        connection: ConnectionNumber,
+        channel: u16,
+        delivery: CommandId,
+    ) -> Option<String> {
+        let key = ConnectionKey {
+            member: self.member,
+            number: connection,
+        };
+        self.state.lock().core.whence(key, channel, delivery)
     }
 
     fn fail(&self, why: String) {

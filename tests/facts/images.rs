@@ -76,6 +76,21 @@ fn a_message_copied_on_its_way_to_an_alternate_exchange_is_at_home_in_the_copy()
     scenes::copied_while_leaving().unwrap_or_else(|text| panic!("{text}"));
 }
 
+#[test]
+fn memory_of_which_nothing_can_leave_is_seldom_walked_through() {
+    scenes::nothing_left_to_page_out().unwrap_or_else(|text| panic!("{text}"));
+}
+
+#[test]
+fn what_has_left_in_no_order_is_not_written_again_and_again() {
+    scenes::turnover_in_no_order().unwrap_or_else(|text| panic!("{text}"));
+}
+
+#[test]
+fn answers_to_queries_wait_for_what_they_show() {
+    scenes::answers_wait().unwrap_or_else(|text| panic!("{text}"));
+}
+
 /// Images in which a planted fault must be found: always the same, since a fault that is rarely
 /// found would fail now and then.
 const PLANTED_IMAGES: u64 = 3000;
