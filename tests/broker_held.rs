@@ -114,5 +114,10 @@ fn a_walk_finds_what_was_acquired_and_leaves_the_front() {
     assert!(is_end);
     let positions: Vec<u64> = found.iter().map(|candidate| candidate.position).collect();
     let acquired = 1..=100;
-    assert!(positions.iter().copied().eq(acquired.chain(100 + 256 + 1..=1000)));
+    assert!(
+        positions
+            .iter()
+            .copied()
+            .eq(acquired.chain(100 + 256 + 1..=1000))
+    );
 }

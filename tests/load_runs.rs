@@ -148,7 +148,15 @@ fn the_relay_passes_octets_on_both_ways_and_ends_with_its_input() {
 fn a_rate_that_cannot_be_kept_is_told_and_nothing_measured_is_an_error() {
     let broker = Broker::start(&["--auth", "no"]);
     let url = broker.address().to_string();
-    let line = ["latency", "--rate", "1000000000", "-d", "0.5", "--warm-up", "0.5"];
+    let line = [
+        "latency",
+        "--rate",
+        "1000000000",
+        "-d",
+        "0.5",
+        "--warm-up",
+        "0.5",
+    ];
     let output = bench(&[&line[..], &["--url", &url]].concat());
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{errors}");

@@ -160,7 +160,10 @@ async fn pages_of_a_queue_that_stays_do_not_keep_those_of_one_that_went() {
     }
     session.sync().await.expect("all are taken");
     let before = page_bytes(&directory);
-    assert!(before > (MESSAGES * BODY / 2) as u64, "{before} octets of pages");
+    assert!(
+        before > (MESSAGES * BODY / 2) as u64,
+        "{before} octets of pages"
+    );
     let purge = ferrymq::wire::QueuePurge {
         queue: "deep".into(),
     };
@@ -194,7 +197,8 @@ async fn a_page_that_was_damaged_loses_its_message_and_no_other() {
     // Somewhere in the middle of a file that is written.
     let files = std::fs::read_dir(directory.0.join("pages/journal")).expect("there are pages");
     let paths = files.map(|file| file.expect("a file").path());
-    let is_segment = |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "journal");
+    let is_segment =
+        |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "journal");
     let first = paths.filter(is_segment).min().expect("a segment");
     let file = std::fs::OpenOptions::new().write(true).open(&first);
     let file = file.expect("it is ours");
@@ -233,7 +237,11 @@ async fn a_page_that_was_damaged_loses_its_message_and_no_other() {
     assert!((1..=2).contains(&failures.len()), "{failures:?}");
     assert_eq!(failures[0].code(), Some(541), "{}", failures[0]);
     let line = broker.log_line("is lost");
-    let name = first.file_name().expect("a name").to_string_lossy().into_owned();
+    let name = first
+        .file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned();
     for part in ["queue deep, message ", &name, " at offset "] {
         assert!(line.contains(part), "{line}");
     }

@@ -311,7 +311,10 @@ impl Message {
     /// One that is at home elsewhere by now stays there.
     pub fn move_from_page(&self, page: u64, home: Option<Arc<dyn Rest>>) {
         let mut at = self.home.lock();
-        let is_there = at.rest.as_ref().is_some_and(|rest| rest.page() == Some(page));
+        let is_there = at
+            .rest
+            .as_ref()
+            .is_some_and(|rest| rest.page() == Some(page));
         if is_there && (home.is_some() || self.resting.is_none()) {
             at.rest = home;
         }

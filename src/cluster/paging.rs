@@ -251,7 +251,9 @@ impl Paging {
         let taken: u64 = segments.iter().map(|segment| segment.bytes).sum();
         let live: u64 = segments.iter().map(needed).sum();
         let of_one = segments.iter().map(|segment| segment.bytes).max();
-        let spare = of_one.unwrap_or(0).saturating_mul(limits::PAGES_SPARE_SEGMENTS);
+        let spare = of_one
+            .unwrap_or(0)
+            .saturating_mul(limits::PAGES_SPARE_SEGMENTS);
         if taken <= live.saturating_mul(2).saturating_add(spare) {
             return BTreeSet::new();
         }

@@ -301,7 +301,10 @@ mod tests {
         };
         assert_eq!(at(505.0), None);
         let told = at(1000.0).unwrap();
-        assert!(told.contains("500 messages a second") && told.contains("1000 were due"), "{told}");
+        assert!(
+            told.contains("500 messages a second") && told.contains("1000 were due"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -339,7 +339,10 @@ mod tests {
 
     #[test]
     fn confirmed_messages_ask_for_completion() {
-        assert!(matches!(plan("confirmed --sync-every 0"), Err(Error::Usage(_))));
+        assert!(matches!(
+            plan("confirmed --sync-every 0"),
+            Err(Error::Usage(_))
+        ));
         assert!(plan("throughput --sync-every 0").is_ok());
     }
 

@@ -309,6 +309,68 @@ pub fn copied_while_leaving() -> Result<(), String> {
     }
 }
 
+/// Messages go on to an alternate exchange, since their queue was deleted. What says so of the first
+/// of them is in a segment of which little else is needed, and is not forgotten when that is removed:
+/// the segments in which they came stay.
+pub fn departures_from_a_deleted_queue(plant: Plant) -> Result<(), String> {
+    let setup = Setup {
+        plant,
+        segment_bytes: 16384,
+        memory_bytes_max: 1 << 30,
+    };
+    let disk = SimulatedDisk::new(1);
+    let mut scene = Scene::new(&disk, setup)?;
+    let mut client = Client::new(&scene.broker.solo, 1, NOW, false);
+    declare(&mut client);
+    client.ask(declare_with_alternate("g"), Doing::Declare("g".to_owned()));
+    // More than one entry routes on, and as many others stay.
+    for _ in 0..limits::WORK_PER_ENTRY_MAX {
+        scene.publish(&mut client, "g");
+        scene.publish(&mut client, "a");
+        scene.done(&mut client)?;
+    }
+    client.subscribe("b", true, u32::MAX);
+    let segments = scene.segments();
+    scene.pass(&mut client, segments + 1)?;
+    let delete = wire::QueueDelete {
+        queue: "g".into(),
+        ..Default::default()
+    };
+    let delete = Request::QueueDelete(Box::new(delete));
+    client.ask(delete, Doing::Delete("g".to_owned()));
+    scene.done(&mut client)?;
+    // Those that have been routed on are taken.
+    let mut other = Client::new(&scene.broker.solo, 2, NOW, false);
+    for queue in content::DEAD_QUEUES {
+        other.subscribe(queue, true, u32::MAX);
+    }
+    let mut taken = 0;
+    loop {
+        scene.done(&mut other)?;
+        if other.held.is_empty() {
+            break;
+        }
+        taken += other.held.len();
+        let ids: Vec<u32> = other.held.keys().copied().collect();
+        other.accept(&ids);
+    }
+    let segments = scene.segments();
+    scene.pass(&mut client, segments + 1)?;
+    compact(&mut scene)?;
+    let mut broker = Broker::open(&disk.crash(1), setup, NOW)?;
+    let observed = broker.observe(NOW)?;
+    scene.ledger.settle(&observed, NOW.0)?;
+    match taken > 0
+        && observed
+            .queues
+            .get("d1")
+            .is_some_and(|left| !left.is_empty())
+    {
+        true => Ok(()),
+        false => Err(format!("{taken} were routed on, or all were")),
+    }
+}
+
 /// Looks at the memory in which nothing can be done any more.
 const LOOKS: usize = 100;
 
