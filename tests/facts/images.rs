@@ -89,7 +89,7 @@ fn memory_of_which_nothing_can_leave_is_seldom_walked_through() {
 
 #[test]
 fn what_has_left_in_no_order_is_not_written_again_and_again() {
-    scenes::turnover_in_no_order().unwrap_or_else(|text| panic!("{text}"));
+    scenes::departures_in_no_order().unwrap_or_else(|text| panic!("{text}"));
 }
 
 #[test]
