@@ -136,6 +136,8 @@ impl Adapter {
         | Effect::Exception { channel, .. } = &effect
         {
             self.spoiled.remove(channel);
+            // Not before: a session that is attached already keeps its open transaction.
+            self.room.detached(*channel);
         }
         match effect {
             Effect::Attached { channel, .. } if self.pending == Some(Pending::Attach(channel)) => {

@@ -27,7 +27,7 @@ pub struct Adapter {
     pub(super) pending: Option<Pending>,
     pub(super) outflow: Outflow,
     pub(super) transfers: Transfers,
-    room: Room,
+    pub(super) room: Room,
     /// Channels whose sessions are about to fail, since a delivery was lost: no other may be sent.
     pub(super) spoiled: BTreeSet<u16>,
 }
@@ -123,6 +123,12 @@ impl Adapter {
         self.room.set_full(for_persistent, for_all);
     }
 
+    /// Says for how many octets of messages that have to survive there is room: more at once are
+    /// refused.
+    pub fn set_room(&mut self, bytes: u64) {
+        self.room.set_room(bytes);
+    }
+
     fn session_event(&mut self, event: Event) {
         match event {
             Event::Attach {
@@ -132,13 +138,11 @@ impl Adapter {
             } => {
                 let at = self.at(channel);
                 self.pending = Some(Pending::Attach(channel));
-                self.room.detached(channel);
                 self.batch.push(Command::Attach { at, name, force });
             }
             Event::Detach { channel, .. } | Event::Detached { channel, .. } => {
                 let at = self.at(channel);
                 self.pending = Some(Pending::Detach(channel));
-                self.room.detached(channel);
                 self.batch.push(Command::Detach { at });
             }
             Event::Flush {

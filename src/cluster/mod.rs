@@ -77,6 +77,12 @@ pub trait Group: Send + Sync {
         false
     }
 
+    /// Octets of messages that have to survive for which there is room on the disk, as far as is known.
+    /// A publisher of more at once is refused: it would wait for room, and what makes room behind it.
+    fn room(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Whether there is room neither in memory nor on the disk for more messages. All publishers are
     /// refused then.
     fn is_memory_full(&self) -> bool {

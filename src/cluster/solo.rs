@@ -33,6 +33,8 @@ pub struct Solo {
     is_memory_full: AtomicBool,
     /// Why this broker cannot go on.
     failure: OnceLock<String>,
+    /// The journal, if there is one.
+    journal: OnceLock<Arc<Journal>>,
 }
 
 #[derive(Debug)]
@@ -92,6 +94,7 @@ impl Solo {
             is_full: AtomicBool::new(false),
             is_memory_full: AtomicBool::new(false),
             failure: OnceLock::new(),
+            journal: OnceLock::new(),
         }
     }
 
@@ -111,6 +114,8 @@ impl Solo {
             state.out.wants_facts = true;
             state.log = Some(log);
         }
+        // It was empty until now.
+        let _ = solo.journal.set(journal.clone());
         let solo = Arc::new(solo);
         let told = Arc::downgrade(&solo);
         journal.set_waker(Arc::new(move || Solo::journal_moved(&told)));
@@ -158,8 +163,7 @@ impl Solo {
 
     /// The journal, if there is one.
     pub fn journal(&self) -> Option<Arc<Journal>> {
-        let state = self.state.lock();
-        Some(state.log.as_ref()?.journal().clone())
+        self.journal.get().cloned()
     }
 
     /// Does something with the lock held: only what is short.
@@ -400,6 +404,15 @@ impl Group for Solo {
 
     fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed) && !plant::is_planted(plant::Plant::FullIgnored)
+    }
+
+    fn room(&self) -> u64 {
+        let journal = self.journal.get();
+        let room = journal.map_or(u64::MAX, |journal| journal.room());
+        match plant::is_planted(plant::Plant::FullIgnored) {
+            true => u64::MAX,
+            false => room,
+        }
     }
 
     fn is_memory_full(&self) -> bool {

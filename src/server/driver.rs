@@ -318,6 +318,7 @@ impl Driver {
                     let group = &self.group;
                     open.adapter
                         .set_full(group.is_full(), group.is_memory_full());
+                    open.adapter.set_room(group.room());
                     open.adapter.handle_event(&mut self.protocol, event);
                 }
             }

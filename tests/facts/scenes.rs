@@ -420,7 +420,11 @@ fn written_of_departures(is_compacting: bool) -> Result<u64, String> {
         scene.done(&mut client)?;
     }
     let written = |scene: &Scene| {
-        let segments = scene.broker.solo.journal().map(|journal| journal.segments());
+        let segments = scene
+            .broker
+            .solo
+            .journal()
+            .map(|journal| journal.segments());
         let last = segments.and_then(|segments| segments.last().copied());
         last.map(|segment| segment.end).ok_or("there is a journal")
     };
