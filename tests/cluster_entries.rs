@@ -7,6 +7,7 @@
 #[allow(dead_code)]
 #[path = "runner/answers.rs"]
 mod answers;
+#[allow(dead_code)]
 #[path = "entries/author.rs"]
 mod author;
 #[allow(dead_code)]

@@ -9,6 +9,7 @@ use super::effect::{Applied, Out, Wants};
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use super::exchanges::{Exchange, standard_exchanges};
 use super::facts::Gathered;
+use super::held::Held;
 use super::ids::{
     ConnectionKey, ExchangeId, GroupTime, MemberId, QueueId, QueueKey, QueueRef, SessionId, ShardId,
 };
@@ -124,6 +125,8 @@ pub struct Core {
     /// When expired messages are next searched for.
     pub(super) purge_due: GroupTime,
     pub(super) counters: Counters,
+    /// What messages take of the memory.
+    pub(super) held: Held,
     pub(super) scratch: Scratch,
     /// Large messages that have come in part. The last field: see its encoding.
     pub(super) parts: Parts,
@@ -148,6 +151,7 @@ record!(Core {
     work,
     purge_due,
     counters,
+    held,
     scratch,
     parts,
 });
@@ -175,6 +179,7 @@ impl Core {
             incarnations: 0,
             work: VecDeque::new(),
             counters: Counters::default(),
+            held: Held::default(),
             scratch: Scratch::default(),
             parts: Parts::default(),
         };
@@ -417,6 +422,11 @@ impl Core {
                 let connection = key(connection);
                 if self.connections.id(connection).is_some() {
                     self.parts.add(connection, at, &octets);
+                }
+            }
+            Command::Lost { at, delivery, text } => {
+                if let Some(session) = self.attached(key(at.connection), at.channel) {
+                    self.lose(session, delivery, &text, out);
                 }
             }
             Command::Configure(options) => {

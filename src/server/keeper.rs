@@ -97,7 +97,7 @@ fn keep(solo: &Weak<Solo>, clock: Clock, is_compacting: bool) -> bool {
     let Some(solo) = solo.upgrade() else {
         return false;
     };
-    let mut kept = paging::round(&solo);
+    let mut kept = paging::round(&solo).map(|_| ());
     for _ in 0..limits::COMPACTIONS_PER_LOOK {
         if !is_compacting || kept.is_err() {
             break;
