@@ -405,25 +405,12 @@ impl Core {
             }
             Command::Tick => self.tick(),
             Command::Continue => self.run_work(out),
-            Command::MemberDown { member, epoch } => {
-                let state = self.origins.entry(member).or_default();
-                let is_open = state.epoch <= epoch && state.closed < epoch;
-                state.closed = state.closed.max(epoch);
-                // A later epoch ended what the closed one held, and its own is not concerned.
-                if is_open && !is_planted(Plant::DownKeepsHeld) {
-                    self.end_member(member, out);
-                }
-            }
+            Command::MemberDown { member, epoch } => self.member_down(member, epoch, out),
             Command::BodyPart {
                 connection,
                 at,
                 octets,
-            } => {
-                let connection = key(connection);
-                if self.connections.id(connection).is_some() {
-                    self.parts.add(connection, at, &octets);
-                }
-            }
+            } => self.body_part(key(connection), at, &octets),
             Command::Lost { at, delivery, text } => {
                 if let Some(session) = self.attached(key(at.connection), at.channel) {
                     self.lose(session, delivery, &text, out);
@@ -433,6 +420,22 @@ impl Core {
                 self.options = *options;
                 self.purge_due = purge_due(self.time, &self.options);
             }
+        }
+    }
+
+    fn member_down(&mut self, member: MemberId, epoch: u64, out: &mut Out) {
+        let state = self.origins.entry(member).or_default();
+        let is_open = state.epoch <= epoch && state.closed < epoch;
+        state.closed = state.closed.max(epoch);
+        // A later epoch ended what the closed one held, and its own is not concerned.
+        if is_open && !is_planted(Plant::DownKeepsHeld) {
+            self.end_member(member, out);
+        }
+    }
+
+    fn body_part(&mut self, connection: ConnectionKey, at: u64, octets: &[u8]) {
+        if self.connections.id(connection).is_some() {
+            self.parts.add(connection, at, octets);
         }
     }
 
