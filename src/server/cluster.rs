@@ -111,9 +111,13 @@ impl Cluster {
         while !self.live.has_left() && Instant::now() < end {
             sleep(limits::READY_LOOK).await;
         }
+        let was_leading = self.live.view(self.clock.millis()).is_leading;
         let end = Instant::now() + limits::FAREWELL;
         while self.live.hand_over(self.clock.millis()) && Instant::now() < end {
             sleep(limits::READY_LOOK).await;
+        }
+        if was_leading && !self.live.view(self.clock.millis()).is_leading {
+            notice!("Cluster", "Handed leadership on");
         }
     }
 
