@@ -28,7 +28,7 @@ pub struct Cluster {
     clock: Clock,
     /// Those that deal with other members.
     tasks: JoinSet<()>,
-    _keeper: Keeper,
+    _keepers: [Keeper; 2],
 }
 
 /// Whether a data directory is that of a member of a cluster.
@@ -72,12 +72,12 @@ impl Cluster {
         let shared = (known_hosts.clone(), core_options.clone());
         let stewarding = steward::run(plane, live.clone(), shared);
         tasks.spawn(stewarding);
-        let keeper = Keeper::of_live(&live, clock)?;
+        let keepers = [Keeper::of_live(&live)?, Keeper::beside_live(&live, clock)?];
         let cluster = Cluster {
             live,
             clock,
             tasks,
-            _keeper: keeper,
+            _keepers: keepers,
         };
         cluster.wait_until_ready().await?;
         Ok(cluster)

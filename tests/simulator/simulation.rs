@@ -1,5 +1,7 @@
 //! A run of the simulator: clients and faults first, then healing, then what must hold is checked.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use ferrymq::broker::Request;
 use ferrymq::cluster::lockstep::dice::Dice;
 use ferrymq::cluster::machine::Machine;
@@ -118,7 +120,13 @@ pub fn simulate_with<M: Machine>(
         began: 0,
     };
     simulation.began = simulation.world.now.0;
-    let result = simulation.run(plan.milliseconds);
+    let run = AssertUnwindSafe(|| simulation.run(plan.milliseconds));
+    let result = catch_unwind(run).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let word = || panic.downcast_ref::<&str>().map(|word| (*word).to_owned());
+        let text = text.or_else(word).unwrap_or_default();
+        Err(format!("ended by a panic: {text}"))
+    });
     simulation.report(result, schedule)
 }
 

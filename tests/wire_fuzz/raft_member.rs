@@ -4,6 +4,7 @@
 use ferrymq::broker::ids::{ConnectionNumber, ShardId};
 use ferrymq::broker::{Command, ConnectionRecord, Core, Options};
 use ferrymq::cluster::entry_log;
+use ferrymq::cluster::limits::PROPOSAL_BYTES;
 use ferrymq::cluster::raft::Plant;
 use ferrymq::cluster::raft::seats::{Faults, Seat, Setup, seats};
 use ferrymq::cluster::{Group, Millis};
@@ -39,6 +40,7 @@ impl Victims {
             faults: Faults::NONE,
             down_after_ms: 1500,
             recent_bytes: *seeded.pick(&[0, 4096]),
+            proposal_bytes: *seeded.pick(&[256, PROPOSAL_BYTES]),
             log: entry_log::Options {
                 snapshot_after_bytes: 4096,
                 ..entry_log::Options::default()

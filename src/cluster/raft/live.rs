@@ -4,7 +4,8 @@
 //! ```text
 //!   drivers -> propose, take, close \                       / outgoing -> one carrier a member
 //!   sockets -> received              >  Member, one lock   <
-//!   sequencer's task -> tick        /                       \ effects -> outboxes
+//!   sequencer's task -> tick        /  ^ job, finished      \ effects -> outboxes
+//!   a thread -> work_beside ---------- /
 //!   the journal's thread -> bell ---> wakes the sequencer's task
 //! ```
 //!
@@ -16,17 +17,19 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 use super::member::{Farewell, Member, Now, Settings};
 use super::ordered::{Change, Envelope};
+use super::snapshots::Job;
 use crate::broker::ids::{ConnectionNumber, MemberId};
 use crate::broker::{Command, Core, Effect};
 use crate::cluster::entry_log::{self, Configuration, EntryLog};
 use crate::cluster::machine::Machine;
 use crate::cluster::outbox::Woken;
-use crate::cluster::{Group, Millis, Outstanding, limits};
+use crate::cluster::{Group, Millis, Outstanding, limits, proposal};
 use crate::store;
 
 /// See the module.
@@ -34,8 +37,12 @@ pub struct Live<M = Core> {
     id: MemberId,
     group: u64,
     wall_at_zero: u64,
+    proposal_bytes: usize,
     state: Mutex<State<M>>,
     bell: Arc<Bell>,
+    /// Work that is to be done without the lock.
+    job: Mutex<Option<Job<M>>>,
+    has_job: Condvar,
     /// Whether the journal has no room.
     is_full: AtomicBool,
     /// Whether no leader was heard of for so long that nobody is served.
@@ -135,6 +142,7 @@ impl<M: Machine> Live<M> {
             id: settings.member,
             group: settings.group,
             wall_at_zero: wall.saturating_sub(now.0),
+            proposal_bytes: settings.proposal_bytes,
             state: Mutex::new(State {
                 member,
                 carriers: BTreeMap::new(),
@@ -145,6 +153,8 @@ impl<M: Machine> Live<M> {
                 sent: Vec::new(),
             }),
             bell: Arc::default(),
+            job: Mutex::new(None),
+            has_job: Condvar::new(),
             is_full: AtomicBool::new(false),
             is_cut_off: AtomicBool::new(false),
             served: AtomicU64::new(0),
@@ -334,19 +344,20 @@ impl<M: Machine> Live<M> {
         Ok(())
     }
 
-    /// Does what takes long without the lock, until there is no more of it: to be called every now
-    /// and then by a thread that does nothing which others wait for.
-    pub fn run_jobs(&self, now: impl Fn() -> Millis) {
-        loop {
-            let job = self.state.lock().member.job();
-            let Some(job) = job else { return };
-            let done = job.run();
-            let at = self.now(now());
-            self.state.lock().member.finish(at, done);
-            self.tick(at.clock);
-            // When the sequencer's task is to look next may have changed.
-            self.bell.ring();
-        }
+    /// Does the next work that needs no lock, if there is some before `patience` is over. For a thread
+    /// that calls again and again.
+    pub fn work_beside(&self, now: impl Fn() -> Millis, patience: Duration) {
+        let job = {
+            let mut job = self.job.lock();
+            if job.is_none() {
+                self.has_job.wait_for(&mut job, patience);
+            }
+            job.take()
+        };
+        let Some(job) = job else { return };
+        let done = job.run();
+        self.state.lock().member.finish(self.now(now()), done);
+        self.bell.ring();
     }
 
     /// Hears of the journal whether there is room.
@@ -421,8 +432,11 @@ impl<M: Machine> Group for Live<M> {
             return;
         }
         let now = self.now(now);
-        self.state.lock().member.propose(now, connection, commands);
+        let batches = proposal::cut(connection, commands, self.proposal_bytes);
         commands.clear();
+        let mut state = self.state.lock();
+        state.member.propose_batches(now, connection, &batches);
+        drop(state);
         self.bell.ring();
     }
 
@@ -462,7 +476,12 @@ impl<M: Machine> Group for Live<M> {
             let _ = self.failure.set(why);
         }
         let next = state.member.next();
+        let job = state.member.job();
         drop(guard);
+        if job.is_some() {
+            *self.job.lock() = job;
+            self.has_job.notify_one();
+        }
         of_member.wake();
         woken.wake();
         Some(next)
@@ -474,6 +493,11 @@ impl<M: Machine> Group for Live<M> {
 
     fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed)
+    }
+
+    /// Every entry goes onto the disk.
+    fn is_memory_full(&self) -> bool {
+        self.is_full()
     }
 
     fn unserved(&self) -> Option<&'static str> {

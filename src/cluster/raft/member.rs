@@ -85,7 +85,7 @@ pub struct Farewell {
 }
 
 /// Entries between two digests of the state of a member that is observed.
-const OBSERVED_EVERY: u64 = 16;
+const OBSERVED_EVERY: u64 = 64;
 
 /// What waits until the log is synced to a position.
 struct Unsynced {
@@ -108,6 +108,8 @@ pub struct Member<M> {
     pub(super) outgoing: Vec<(MemberId, Vec<u8>)>,
     promised: RaftState,
     pub(super) lead: Option<Lead>,
+    /// When it last handed the leadership on because its disk was full, in ticks.
+    pub(super) handed_over_at: u64,
     /// By member: when it was sent a snapshot, or last asked for a piece of it, in ticks.
     pub(super) sent_snapshots: BTreeMap<u64, u64>,
     /// Whether it has known a leader since it started.
@@ -238,6 +240,7 @@ impl<M: Machine> Member<M> {
             outgoing: Vec::new(),
             promised,
             lead: None,
+            handed_over_at: 0,
             sent_snapshots: BTreeMap::new(),
             snapshots: Snapshots::default(),
             has_followed: false,
@@ -444,6 +447,7 @@ impl<M: Machine> Member<M> {
         self.send_snapshots_again();
         self.tick_snapshots();
         self.act_as_leader();
+        self.hand_over_when_full();
         self.resend_in_time();
     }
 
@@ -606,7 +610,7 @@ impl<M: Machine> Member<M> {
         let patience = self.settings.resend_after_ms;
         self.proposals
             .begin(self.now.clock, epoch, (synced_at, patience));
-        self.number_first();
+        self.number_own(&[]);
     }
 
     /// Says in the order that this member ends: its sessions are over then.
@@ -614,7 +618,8 @@ impl<M: Machine> Member<M> {
         self.now = now;
         self.is_leaving = true;
         let (member, epoch) = (self.id(), self.promised.epoch);
-        self.number_alone(&[Command::MemberDown { member, epoch }]);
+        self.number_own(&[Command::MemberDown { member, epoch }]);
+        self.send_on();
     }
 
     /// Whether what it said at its end was applied.

@@ -278,9 +278,9 @@ impl SimulatedDisk {
         self.state.lock().failures.clear();
     }
 
-    /// How many octets all files can have.
+    /// How many octets all files can have; `u64::MAX` is as many as they like.
     pub fn set_capacity(&self, bytes: u64) {
-        self.state.lock().capacity = Some(bytes);
+        self.state.lock().capacity = (bytes != u64::MAX).then_some(bytes);
     }
 
     /// How many octets all files have.

@@ -21,6 +21,7 @@ impl Exclusivity {
     /// An entry was applied.
     pub fn happened(&mut self, happened: &Happened) -> Result<(), String> {
         self.holders.end_as_asked(happened);
+        self.holders.subscribe_as_asked(happened);
         for (key, told) in &happened.told {
             match told {
                 Told::Attached(channel, name) => self.attached((*key, *channel), name)?,

@@ -56,6 +56,16 @@ impl Holders {
         self.all.retain(|at, _| !is_meant(at));
     }
 
+    /// What an entry subscribes to, is known.
+    pub fn subscribe_as_asked(&mut self, happened: &Happened) {
+        for asked in &happened.asked {
+            if let Asked::Subscribe(at, name, queue) = asked {
+                let queues = &mut self.at(key(happened, at)).queues;
+                queues.insert(name.clone(), queue.clone());
+            }
+        }
+    }
+
     /// What an entry asks to end, ends. As some of what an entry tells comes before, and some after,
     /// this is called before and after that is looked at: what is then known too little of is not
     /// checked.
@@ -68,10 +78,7 @@ impl Holders {
         let key = |at: &ChannelKey| key(happened, at);
         for asked in &happened.asked {
             match asked {
-                Asked::Subscribe(at, name, queue) => {
-                    let queues = &mut self.at(key(at)).queues;
-                    queues.insert(name.clone(), queue.clone());
-                }
+                Asked::Subscribe(..) => {}
                 Asked::Settle(at, transfers) => {
                     let deliveries = &mut self.at(key(at)).deliveries;
                     deliveries.retain(|id, _| !transfers.contains(ferrymq::wire::CommandId(*id)));

@@ -39,12 +39,11 @@ impl Order {
                 }
             }
         }
-        self.holders.end_as_asked(happened);
+        // Sessions that end are not forgotten: what an entry asks for may have been told before they
+        // did. Whoever comes in their place subscribes anew.
+        self.holders.subscribe_as_asked(happened);
         for (connection, told) in &happened.told {
             let Told::Delivered(delivered) = told else {
-                if let Told::Ended(channel) = told {
-                    self.holders.end(&(*connection, *channel));
-                }
                 continue;
             };
             let uid = delivered.uid;
@@ -62,18 +61,14 @@ impl Order {
                 holder.deliveries.insert(delivered.id, key);
             }
         }
-        self.holders.end_as_asked(happened);
         Ok(())
     }
 
     fn took(&mut self, key: Key, ledger: &Ledger) -> Result<(), String> {
-        if !self.taken.insert(key.clone()) {
-            return Ok(());
-        }
         let Some((publisher, place)) = ledger.item(&key).map(|item| item.publisher) else {
-            return Err(format!("{key:?} was delivered and never sent there"));
+            return Ok(());
         };
-        if publisher == NOBODY {
+        if !self.taken.insert(key.clone()) || publisher == NOBODY {
             return Ok(());
         }
         self.first += 1;

@@ -58,6 +58,8 @@ pub(super) struct Node<M> {
     /// Whether the disk has less room than it might need; and whether that was felt.
     is_narrow: bool,
     was_full: bool,
+    /// Whether what waits to be written had no room when it was last tried.
+    pub is_full: bool,
     /// The lie that its disk was told to tell and that is not counted yet.
     lie: Option<Failure>,
 }
@@ -97,6 +99,7 @@ impl<M: Machine> Node<M> {
             job: None,
             is_narrow: false,
             was_full: false,
+            is_full: false,
             lie: None,
         }
     }
@@ -130,6 +133,7 @@ impl<M: Machine> Node<M> {
         self.closing.clear();
         self.given_back = 0;
         self.job = None;
+        self.is_full = false;
         // A lie about the last thing written cannot be told from what a power cut leaves: nobody
         // could do more than give up such a disk. The others show.
         match self.disk.lie_is_told().filter(|_| was_up) {
@@ -272,7 +276,11 @@ impl<M: Machine> Node<M> {
         if self.writes_at.is_some_and(|at| at <= now) {
             self.writes_at = None;
             if let Some(writer) = &mut self.writer {
-                while writer.turn() == Turn::Worked {}
+                let mut turn = Turn::Worked;
+                while turn == Turn::Worked {
+                    turn = writer.turn();
+                }
+                self.is_full = turn == Turn::Full;
             }
         }
         if member.next() <= at.clock {

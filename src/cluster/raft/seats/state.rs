@@ -138,7 +138,11 @@ impl<M: Machine> State<M> {
         let done = node.run((self.now, at), &self.setup.log, &mut sent);
         node.note_lies(&mut self.network.tally);
         let (slow_ms, until) = node.slow;
-        let least = if until > self.now { slow_ms } else { 0 };
+        let least = match node.is_full {
+            true => limits::FULL_LOOKS_MS,
+            false if until > self.now => slow_ms,
+            false => 0,
+        };
         if done.is_ok() {
             // Whoever encodes a state waits for its disk.
             node.begin_job(self.now, least.max(1));
