@@ -25,6 +25,10 @@ const MESSAGE_BYTES: u64 =
 /// there is not of this room.
 const HOME_BYTES: u64 = 64 + ALLOCATION_BYTES;
 
+/// Octets that are lost between allocations where a body was and has left the memory: measured with
+/// some hundred thousand small messages, of which it is a tenth.
+const GAP_BYTES: u64 = 40;
+
 /// Octets of an entry of a queue. A block of them is allocated whole, so that what is left of a block
 /// of which most has gone takes more.
 pub const ENTRY_BYTES: u64 = size_of::<Option<Entry>>() as u64;
@@ -35,7 +39,8 @@ pub fn message_bytes(message: &Message) -> u64 {
         true => HOME_BYTES,
         false => 0,
     };
-    message.content_bytes() + MESSAGE_BYTES + home
+    let gap = if message.is_resting() { GAP_BYTES } else { 0 };
+    message.content_bytes() + MESSAGE_BYTES + home + gap
 }
 
 /// See the module.
