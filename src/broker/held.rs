@@ -33,6 +33,17 @@ const GAP_BYTES: u64 = 40;
 /// of which most has gone takes more.
 pub const ENTRY_BYTES: u64 = size_of::<Option<Entry>>() as u64;
 
+/// Whether memory is gained when a message's body leaves it: what says where it is, and the gaps, take
+/// some, too.
+pub fn is_worth_paging(message: &Message) -> bool {
+    let cost = match message.is_persistent {
+        // It has a home anyway.
+        true => GAP_BYTES,
+        false => GAP_BYTES + HOME_BYTES,
+    };
+    message.body().is_some_and(|body| body.len() as u64 > cost)
+}
+
 /// Octets that a message takes, beside its entries in queues.
 pub fn message_bytes(message: &Message) -> u64 {
     let home = match message.is_persistent || message.is_resting() {
