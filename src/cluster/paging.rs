@@ -273,7 +273,7 @@ impl Paging {
 
     /// Messages that are to be written anew, out of a piece of the walk for that. None when there is
     /// nothing to be done now.
-    fn to_be_moved(&mut self, core: &Core) -> Option<Vec<Arc<Message>>> {
+    fn next_moved(&mut self, core: &Core) -> Option<Vec<Arc<Message>>> {
         if !self.pages.journal.has_room() {
             return None;
         }
@@ -339,7 +339,7 @@ fn with_paging<R>(solo: &Solo, act: impl FnOnce(&mut Paging, &mut State) -> R) -
 fn move_pages(solo: &Solo) -> usize {
     for pieces in 0..limits::MOVED_PIECES_PER_LOOK {
         let found = with_paging(solo, |paging, state| {
-            Some((paging.to_be_moved(&state.core)?, paging.pages.clone()))
+            Some((paging.next_moved(&state.core)?, paging.pages.clone()))
         });
         let Some((found, journal)) = found.flatten() else {
             return pieces;

@@ -89,7 +89,7 @@ pub fn start(
     let opened = FactLog::open(Arc::new(disk), &journal, core_options.clone(), &opening);
     let (log, core, found) = opened.map_err(|error| format!("{}: {error}", directory.display()))?;
     tell(&directory, options, &core, &found);
-    let memory = log.memory().clone();
+    let memory = *log.memory();
     let member = MemberId(found.store_id);
     let epoch = 1;
     let solo = Solo::with_log(member, epoch, (log, core), core_options, now);
