@@ -8,6 +8,7 @@ mod server_raft {
     mod faults;
     mod forming;
     mod hostile;
+    mod large;
     mod order;
 }
 mod server_support;

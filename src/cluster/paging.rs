@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::home::{Home, JournalCell};
 use super::limits;
+use super::outbox::Outboxes;
 use super::outbox::Woken;
-use super::solo::{Solo, State};
 use crate::broker::Core;
 use crate::broker::message::{Message, RestingGauge};
 use crate::broker::paging::{Candidate, Cursor};
@@ -38,6 +38,17 @@ impl MemoryLimit {
     pub fn is_passed_by(&self, core: &Core) -> bool {
         self.in_memory(core) > self.bytes_max
     }
+}
+
+/// A member whose queues may be deeper than its memory.
+pub trait Paged {
+    /// Does something with the lock held: with what keeps the messages within the memory, if there is
+    /// such, and with the core and the outboxes.
+    fn with_paging<R>(&self, act: impl FnOnce(&mut Option<Paging>, &mut Core, &Outboxes) -> R)
+    -> R;
+
+    /// Says whether there is room neither in memory nor on the disk.
+    fn set_memory_full(&self, is_full: bool);
 }
 
 /// What keeps a broker's messages within its memory.
@@ -105,30 +116,29 @@ impl Paging {
     }
 
     /// Lets the bodies of some messages go, and publishers on when that has helped or can help no more.
-    fn piece(&mut self, state: &mut State, woken: &mut Woken) -> Piece {
-        let in_memory = self.memory.in_memory(&state.core);
+    fn piece(&mut self, core: &mut Core, outboxes: &Outboxes, woken: &mut Woken) -> Piece {
+        let in_memory = self.memory.in_memory(core);
         let most = self.memory.bytes_max;
         let piece = match in_memory <= most {
             true => Piece::Within,
-            false => self.page_out(state),
+            false => self.page_out(core),
         };
         // They wait only for what gets on: neither a full disk nor headers are helped by waiting.
         let is_pressed = piece == Piece::More && in_memory > most.saturating_add(most / 4);
         let was_pressed = std::mem::replace(&mut self.is_pressed, is_pressed);
         if was_pressed && !is_pressed {
-            state.outboxes.wake_all(woken);
+            outboxes.wake_all(woken);
         }
         piece
     }
 
-    fn page_out(&mut self, state: &mut State) -> Piece {
+    fn page_out(&mut self, core: &mut Core) -> Piece {
         if !self.journal.has_room() || self.journal.state() != store::State::Ok {
             return Piece::Stuck;
         }
         let mut found = Vec::new();
         let looked_at = limits::PAGED_MESSAGES_PER_PIECE;
         let was_at_start = self.cursor == Cursor::default();
-        let core = &mut state.core;
         let is_end = core.page_candidates(&mut self.cursor, looked_at, &mut found);
         let has_none = found.is_empty();
         for Candidate {
@@ -154,14 +164,12 @@ impl Paging {
 ///
 /// # Errors
 /// Why this broker cannot go on.
-pub fn round(solo: &Solo) -> Result<(), String> {
+pub fn round(paged: &impl Paged) -> Result<(), String> {
     loop {
         let mut woken = Woken::default();
-        let piece = solo.with_state(|state| {
-            let mut paging = state.paging.take()?;
-            let piece = paging.piece(state, &mut woken);
-            state.paging = Some(paging);
-            Some(piece)
+        let piece = paged.with_paging(|paging, core, outboxes| {
+            let paging = paging.as_mut()?;
+            Some(paging.piece(core, outboxes, &mut woken))
         });
         woken.wake();
         match piece {
@@ -170,20 +178,20 @@ pub fn round(solo: &Solo) -> Result<(), String> {
             None => return Ok(()),
         }
     }
-    give_back(solo)
+    give_back(paged)
 }
 
 /// Removes the pages that nobody needs any more.
-fn give_back(solo: &Solo) -> Result<(), String> {
-    let pages = solo.with_state(|state| {
-        let paging = state.paging.as_ref()?;
-        let is_over = paging.memory.is_passed_by(&state.core);
+fn give_back(paged: &impl Paged) -> Result<(), String> {
+    let pages = paged.with_paging(|paging, core, _| {
+        let paging = paging.as_ref()?;
+        let is_over = paging.memory.is_passed_by(core);
         Some((paging.journal.clone(), is_over))
     });
     let Some((pages, is_over)) = pages else {
         return Ok(());
     };
-    solo.set_memory_full(is_over && matches!(pages.state(), store::State::Full(_)));
+    paged.set_memory_full(is_over && matches!(pages.state(), store::State::Full(_)));
     let segments = pages.segments().into_iter();
     let unused = segments.filter(|segment| segment.is_sealed && segment.live_bytes <= 0);
     let unused: Vec<u64> = unused.map(|segment| segment.number).collect();
@@ -195,5 +203,17 @@ fn give_back(solo: &Solo) -> Result<(), String> {
         Err(error @ store::RemoveError::Disk(_)) => Err(error.to_string()),
         // They are removed with older ones, later.
         Err(_) => Ok(()),
+    }
+}
+
+/// Logs that messages are refused, or are not any more.
+pub(super) fn tell_of_memory(is_full: bool) {
+    match is_full {
+        true => tracing::error!(
+            target: "Store",
+            "No room for messages in memory and none for their bodies on the disk: all are refused \
+             until there is some"
+        ),
+        false => tracing::warn!(target: "Store", "There is room for messages again"),
     }
 }

@@ -15,8 +15,10 @@ use super::peers::{Plane, dialing, forming, listening, steward};
 use super::{limits, listen, members, sequencer, storage};
 use crate::broker;
 use crate::broker::ids::MemberId;
+use crate::broker::message::RestingGauge;
 use crate::cluster::Group;
 use crate::cluster::entry_log::{self, EntryLog};
+use crate::cluster::paging::MemoryLimit;
 use crate::cluster::raft::Live;
 
 /// The folder in the data directory for the store of a member.
@@ -66,6 +68,11 @@ impl Cluster {
             Some(live) => live,
             None => forming::run(&plane, core_options).await?,
         };
+        let memory = MemoryLimit {
+            bytes_max: storage::memory_bytes_max(options),
+            gauge: RestingGauge::default(),
+        };
+        live.page_with(storage::pages_in(&directory, options, id.0.0, memory)?);
         live.read(|core| storage::tell(&directory, options, core, &found));
         sequencers.spawn(sequencer::run(live.clone(), clock));
         tasks.spawn(dialing::run(plane.clone(), live.clone()));
