@@ -9,6 +9,7 @@ use super::effect::{Applied, Out, Wants};
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use super::exchanges::{Exchange, standard_exchanges};
 use super::facts::Gathered;
+use super::held::Held;
 use super::ids::{
     ConnectionKey, ExchangeId, GroupTime, MemberId, QueueId, QueueKey, QueueRef, SessionId, ShardId,
 };
@@ -16,6 +17,7 @@ use super::limits;
 use super::message::BodyHandle;
 use super::options::Options;
 use super::parts::Parts;
+use super::plant::{Plant, is_planted};
 use super::queue::{Queue, Remains};
 use super::session::{Session, SessionName};
 use super::slab::Slab;
@@ -123,6 +125,8 @@ pub struct Core {
     /// When expired messages are next searched for.
     pub(super) purge_due: GroupTime,
     pub(super) counters: Counters,
+    /// What messages take of the memory.
+    pub(super) held: Held,
     pub(super) scratch: Scratch,
     /// Large messages that have come in part. The last field: see its encoding.
     pub(super) parts: Parts,
@@ -147,6 +151,7 @@ record!(Core {
     work,
     purge_due,
     counters,
+    held,
     scratch,
     parts,
 });
@@ -174,6 +179,7 @@ impl Core {
             incarnations: 0,
             work: VecDeque::new(),
             counters: Counters::default(),
+            held: Held::default(),
             scratch: Scratch::default(),
             parts: Parts::default(),
         };
@@ -405,6 +411,11 @@ impl Core {
                 at,
                 octets,
             } => self.body_part(key(connection), at, &octets),
+            Command::Lost { at, delivery, text } => {
+                if let Some(session) = self.attached(key(at.connection), at.channel) {
+                    self.lose(session, delivery, &text, out);
+                }
+            }
             Command::Configure(options) => {
                 self.options = *options;
                 self.purge_due = purge_due(self.time, &self.options);
@@ -417,7 +428,7 @@ impl Core {
         let is_open = state.epoch <= epoch && state.closed < epoch;
         state.closed = state.closed.max(epoch);
         // A later epoch ended what the closed one held, and its own is not concerned.
-        if is_open {
+        if is_open && !is_planted(Plant::DownKeepsHeld) {
             self.end_member(member, out);
         }
     }
@@ -480,7 +491,12 @@ fn purge_due(now: GroupTime, options: &Options) -> GroupTime {
 
 fn take_next(last: &mut u64, seq: u64) -> Applied {
     match seq.cmp(&(*last + 1)) {
+        std::cmp::Ordering::Less if is_planted(Plant::ResendTaken) => Applied::Done,
         std::cmp::Ordering::Less => Applied::Seen,
+        std::cmp::Ordering::Greater if is_planted(Plant::GapTaken) => {
+            *last = seq;
+            Applied::Done
+        }
         std::cmp::Ordering::Greater => Applied::Gap {
             expected: *last + 1,
         },

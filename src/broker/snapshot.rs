@@ -16,6 +16,7 @@ use bytes::{Bytes, BytesMut};
 use super::core::Core;
 use super::encoding::{Decoder, Encoder, EncodingError, Record};
 use super::message::{BodyHandle, Message};
+use super::plant::{Plant, is_planted};
 
 /// Marks the bytes of a snapshot's state.
 const MAGIC: u32 = u32::from_be_bytes(*b"FMQ1");
@@ -43,6 +44,26 @@ impl Core {
     /// The state as it is now, to be encoded off the lock.
     pub fn freeze(&self) -> Frozen {
         Frozen(self.clone())
+    }
+
+    /// What a planted fault leaves out of a snapshot, is not there.
+    fn forget_as_planted(&mut self) {
+        if is_planted(Plant::CursorLeftOut) {
+            let slots: Vec<u32> = self.subscriptions.iter().map(|(slot, _)| slot).collect();
+            for slot in slots {
+                if let Some(subscription) = self.subscriptions.get_mut(slot) {
+                    subscription.cursor = 0;
+                }
+            }
+        }
+        if is_planted(Plant::OwnerLeftOut) {
+            let slots: Vec<u32> = self.queues.iter().map(|(slot, _)| slot).collect();
+            for slot in slots {
+                if let Some(queue) = self.queues.get_mut(slot) {
+                    queue.owner = None;
+                }
+            }
+        }
     }
 }
 
@@ -230,7 +251,9 @@ impl Thawing {
         if u32::decode(&mut state)? != MAGIC {
             return Err(state.error("snapshot"));
         }
-        let core = Core::decode(&mut state)?;
+        let mut core = Core::decode(&mut state)?;
+        core.hold_anew();
+        core.forget_as_planted();
         match state.is_at_end() {
             true => Ok(core),
             false => Err(state.error("end of state")),

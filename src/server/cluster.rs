@@ -15,7 +15,6 @@ use super::peers::{Plane, dialing, forming, listening, steward};
 use super::{limits, listen, members, sequencer, storage};
 use crate::broker;
 use crate::broker::ids::MemberId;
-use crate::broker::message::RestingGauge;
 use crate::cluster::Group;
 use crate::cluster::entry_log::{self, EntryLog};
 use crate::cluster::paging::MemoryLimit;
@@ -70,7 +69,6 @@ impl Cluster {
         };
         let memory = MemoryLimit {
             bytes_max: storage::memory_bytes_max(options),
-            gauge: RestingGauge::default(),
         };
         live.page_with(storage::pages_in(&directory, options, id.0.0, memory)?);
         live.read(|core| storage::tell(&directory, options, core, &found));
@@ -118,9 +116,13 @@ impl Cluster {
         while !self.live.has_left() && Instant::now() < end {
             sleep(limits::READY_LOOK).await;
         }
+        let was_leading = self.live.view(self.clock.millis()).is_leading;
         let end = Instant::now() + limits::FAREWELL;
         while self.live.hand_over(self.clock.millis()) && Instant::now() < end {
             sleep(limits::READY_LOOK).await;
+        }
+        if was_leading && !self.live.view(self.clock.millis()).is_leading {
+            notice!("Cluster", "Handed leadership on");
         }
     }
 

@@ -89,7 +89,7 @@ pub fn start(
     let opened = FactLog::open(Arc::new(disk), &journal, core_options.clone(), &opening);
     let (log, core, found) = opened.map_err(|error| format!("{}: {error}", directory.display()))?;
     tell(&directory, options, &core, &found);
-    let memory = log.memory().clone();
+    let memory = *log.memory();
     let member = MemberId(found.store_id);
     let epoch = 1;
     let solo = Solo::with_log(member, epoch, (log, core), core_options, now);
@@ -135,11 +135,7 @@ pub(super) fn pages_in(
     let directory = directory.join(PAGES);
     let failed =
         |error: &dyn std::fmt::Display| format!("{} cannot be used: {error}", directory.display());
-    match std::fs::remove_dir_all(&directory) {
-        Ok(()) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(&error)),
-    }
+    empty(&directory).map_err(|error| failed(&error))?;
     let disk = RealDisk::open(&directory).map_err(|error| failed(&error))?;
     let options = store::Options {
         sync: store::SyncMode::None,
@@ -149,6 +145,24 @@ pub(super) fn pages_in(
     let opened = Journal::open(Arc::new(disk), &options, store_id, &mut |_, _| Ok(()));
     let (journal, _) = opened.map_err(|error| failed(&error))?;
     Ok(Paging::new(journal, memory))
+}
+
+/// Removes what is in a directory, if there is one, and not itself: it may be a file system of its own.
+fn empty(directory: &Path) -> std::io::Result<()> {
+    let entries = match std::fs::read_dir(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            // Each file system has this, and it may be nobody's but the system's.
+            true if entry.file_name() == "lost+found" => {}
+            true => std::fs::remove_dir_all(entry.path())?,
+            false => std::fs::remove_file(entry.path())?,
+        }
+    }
+    Ok(())
 }
 
 /// Logs what was found in a directory.

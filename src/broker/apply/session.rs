@@ -8,6 +8,7 @@ use crate::broker::core::{Core, Work};
 use crate::broker::effect::{Effect, Out};
 use crate::broker::ids::{ConnectionKey, MemberId, SessionId};
 use crate::broker::limits;
+use crate::broker::plant::{Plant, is_planted};
 use crate::broker::ranges::without;
 use crate::broker::session::{Session, SessionName};
 use crate::wire::{CommandId, DetachCode, ErrorCode, SequenceSet};
@@ -77,11 +78,13 @@ impl Core {
             return;
         }
         if let Some(holder) = self.session_names.get(&name).copied() {
-            if !force {
+            if !force && !is_planted(Plant::NameTakenTwice) {
                 out.effects.push((key, refused(DetachCode::SESSION_BUSY)));
                 return;
             }
-            self.end_session(holder, true, out);
+            if force {
+                self.end_session(holder, true, out);
+            }
         }
         let attached = Effect::Attached {
             channel,
@@ -319,7 +322,8 @@ impl Core {
         }
     }
 
-    /// Tells the answer to a query.
+    /// Tells the answer to a query. What it says, also that something is not there, may be what a batch
+    /// before has just decided: it waits until that is safe.
     pub(super) fn answer(
         &mut self,
         id: SessionId,
@@ -327,6 +331,7 @@ impl Core {
         value: crate::wire::Struct32,
         out: &mut Out,
     ) {
+        out.rests_on_facts = true;
         let session = self.session_mut(id);
         let (key, channel) = (session.connection, session.channel);
         let value = Box::new(value);

@@ -415,13 +415,14 @@ impl Live {
 impl Paged for Live {
     fn with_paging<R>(
         &self,
-        act: impl FnOnce(&mut Option<Paging>, &mut Core, &Outboxes) -> R,
-    ) -> R {
+        act: impl FnOnce(&mut Paging, &mut Core, &Outboxes) -> R,
+    ) -> Option<R> {
         let state = &mut *self.state.lock();
         let Member {
             machine, outboxes, ..
         } = &mut state.member;
-        act(&mut state.paging, machine, outboxes)
+        let paging = state.paging.as_mut()?;
+        Some(act(paging, machine, outboxes))
     }
 
     fn set_memory_full(&self, is_full: bool) {

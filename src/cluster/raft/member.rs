@@ -85,7 +85,7 @@ pub struct Farewell {
 }
 
 /// Entries between two digests of the state of a member that is observed.
-const OBSERVED_EVERY: u64 = 16;
+const OBSERVED_EVERY: u64 = 64;
 
 /// What waits until the log is synced to a position.
 struct Unsynced {

@@ -57,4 +57,7 @@ pub enum Plant {
     NotResent,
     /// The state that is sent to others is not the one it says to be.
     SnapshotBehind,
+    /// What a new leader is sent again has numbers of its own: what was in the order already is
+    /// applied a second time.
+    Renumbered,
 }

@@ -240,6 +240,12 @@ fn proposal<'a>(from: &mut Decoder<'a>, sender: MemberId) -> Result<&'a [u8], En
     }
 }
 
+/// Whether octets are a message of raft's that refuses something. For the simulated network.
+pub(super) fn is_reject(octets: &[u8]) -> bool {
+    let read = Envelope::decode(octets).map(|envelope| envelope.content);
+    matches!(read, Ok(Content::Raft(message)) if message.reject)
+}
+
 /// Whether octets are a message of a raft group, read and written again to the same. For the fuzzers.
 ///
 /// # Errors

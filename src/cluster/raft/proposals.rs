@@ -6,9 +6,10 @@ use bytes::Bytes;
 
 use super::Plant;
 use super::member::{Member, Now};
-use super::ordered::{Content, Envelope};
+use super::ordered::{Content, Envelope, Proposal};
 use crate::broker::ids::{ConnectionNumber, MemberId};
 use crate::broker::{Applied, Command, Origin};
+use crate::cluster::entry_log;
 use crate::cluster::machine::Machine;
 use crate::cluster::{Millis, limits, proposal};
 
@@ -278,9 +279,24 @@ impl<M: Machine> Member<M> {
             return;
         }
         self.proposals.sent_to = leader;
+        if self.settings.plant == Plant::Renumbered {
+            self.renumber();
+        }
         if self.settings.plant != Plant::NotResent {
             (self.proposals.sent, self.proposals.on_way) = (0, 0);
         }
         self.send_on();
+    }
+
+    /// All that is pending is proposed once more under new numbers.
+    fn renumber(&mut self) {
+        let pending: Vec<Pending> = self.proposals.pending.iter().cloned().collect();
+        for again in pending {
+            let read = entry_log::whole::<Proposal>(&again.bytes);
+            if let Ok(read) = read {
+                let commands = proposal::Commands::of_few(&read.commands);
+                self.number(again.connection, &commands);
+            }
+        }
     }
 }
