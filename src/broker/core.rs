@@ -9,12 +9,15 @@ use super::effect::{Applied, Out, Wants};
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use super::exchanges::{Exchange, standard_exchanges};
 use super::facts::Gathered;
+use super::held::Held;
 use super::ids::{
     ConnectionKey, ExchangeId, GroupTime, MemberId, QueueId, QueueKey, QueueRef, SessionId, ShardId,
 };
 use super::limits;
 use super::message::BodyHandle;
 use super::options::Options;
+use super::parts::Parts;
+use super::plant::{Plant, is_planted};
 use super::queue::{Queue, Remains};
 use super::session::{Session, SessionName};
 use super::slab::Slab;
@@ -122,7 +125,11 @@ pub struct Core {
     /// When expired messages are next searched for.
     pub(super) purge_due: GroupTime,
     pub(super) counters: Counters,
+    /// What messages take of the memory.
+    pub(super) held: Held,
     pub(super) scratch: Scratch,
+    /// Large messages that have come in part. The last field: see its encoding.
+    pub(super) parts: Parts,
 }
 record!(Core {
     shard,
@@ -144,7 +151,9 @@ record!(Core {
     work,
     purge_due,
     counters,
+    held,
     scratch,
+    parts,
 });
 
 impl Core {
@@ -170,7 +179,9 @@ impl Core {
             incarnations: 0,
             work: VecDeque::new(),
             counters: Counters::default(),
+            held: Held::default(),
             scratch: Scratch::default(),
+            parts: Parts::default(),
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);
@@ -261,6 +272,11 @@ impl Core {
         queues.map(|(_, queue)| queue.entries.len()).sum()
     }
 
+    /// Octets of large messages that have come in part.
+    pub fn parts_bytes(&self) -> u64 {
+        self.parts.bytes()
+    }
+
     /// What the core wants of its sequencer.
     pub fn wants(&self) -> Wants {
         Wants {
@@ -343,8 +359,9 @@ impl Core {
                 request,
             } => {
                 let connection = key(at.connection);
-                if let Some(session) = self.attached(connection, at.channel) {
-                    self.session_command(session, id, sync, request, out);
+                match self.attached(connection, at.channel) {
+                    Some(session) => self.session_command(session, id, sync, request, out),
+                    None => self.parts.forget(connection),
                 }
             }
             Command::Completed { at, commands } => {
@@ -388,19 +405,37 @@ impl Core {
             }
             Command::Tick => self.tick(),
             Command::Continue => self.run_work(out),
-            Command::MemberDown { member, epoch } => {
-                let state = self.origins.entry(member).or_default();
-                let is_open = state.epoch <= epoch && state.closed < epoch;
-                state.closed = state.closed.max(epoch);
-                // A later epoch ended what the closed one held, and its own is not concerned.
-                if is_open {
-                    self.end_member(member, out);
+            Command::MemberDown { member, epoch } => self.member_down(member, epoch, out),
+            Command::BodyPart {
+                connection,
+                at,
+                octets,
+            } => self.body_part(key(connection), at, &octets),
+            Command::Lost { at, delivery, text } => {
+                if let Some(session) = self.attached(key(at.connection), at.channel) {
+                    self.lose(session, delivery, &text, out);
                 }
             }
             Command::Configure(options) => {
                 self.options = *options;
                 self.purge_due = purge_due(self.time, &self.options);
             }
+        }
+    }
+
+    fn member_down(&mut self, member: MemberId, epoch: u64, out: &mut Out) {
+        let state = self.origins.entry(member).or_default();
+        let is_open = state.epoch <= epoch && state.closed < epoch;
+        state.closed = state.closed.max(epoch);
+        // A later epoch ended what the closed one held, and its own is not concerned.
+        if is_open && !is_planted(Plant::DownKeepsHeld) {
+            self.end_member(member, out);
+        }
+    }
+
+    fn body_part(&mut self, connection: ConnectionKey, at: u64, octets: &[u8]) {
+        if self.connections.id(connection).is_some() {
+            self.parts.add(connection, at, octets);
         }
     }
 
@@ -456,7 +491,12 @@ fn purge_due(now: GroupTime, options: &Options) -> GroupTime {
 
 fn take_next(last: &mut u64, seq: u64) -> Applied {
     match seq.cmp(&(*last + 1)) {
+        std::cmp::Ordering::Less if is_planted(Plant::ResendTaken) => Applied::Done,
         std::cmp::Ordering::Less => Applied::Seen,
+        std::cmp::Ordering::Greater if is_planted(Plant::GapTaken) => {
+            *last = seq;
+            Applied::Done
+        }
         std::cmp::Ordering::Greater => Applied::Gap {
             expected: *last + 1,
         },

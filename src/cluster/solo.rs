@@ -17,9 +17,10 @@ use super::fact_log::{FactLog, Plant};
 use super::outbox::{Outboxes, Woken};
 use super::paging::Paging;
 use super::{Group, Millis, Outstanding, limits};
-use crate::broker::ids::{ConnectionNumber, GroupTime, MemberId, ShardId};
+use crate::broker::ids::{ConnectionKey, ConnectionNumber, GroupTime, MemberId, ShardId};
 use crate::broker::{Applied, Batch, Command, Core, Effect, Fact, Options, Origin, Out, plant};
 use crate::store::{self, Journal};
+use crate::wire::CommandId;
 
 /// A broker that stands alone.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub struct Solo {
     is_memory_full: AtomicBool,
     /// Why this broker cannot go on.
     failure: OnceLock<String>,
+    /// The journal, if there is one.
+    journal: OnceLock<Arc<Journal>>,
 }
 
 #[derive(Debug)]
@@ -91,6 +94,7 @@ impl Solo {
             is_full: AtomicBool::new(false),
             is_memory_full: AtomicBool::new(false),
             failure: OnceLock::new(),
+            journal: OnceLock::new(),
         }
     }
 
@@ -110,6 +114,8 @@ impl Solo {
             state.out.wants_facts = true;
             state.log = Some(log);
         }
+        // It was empty until now.
+        let _ = solo.journal.set(journal.clone());
         let solo = Arc::new(solo);
         let told = Arc::downgrade(&solo);
         journal.set_waker(Arc::new(move || Solo::journal_moved(&told)));
@@ -147,8 +153,8 @@ impl Solo {
             match is_full {
                 true => tracing::error!(
                     target: "Store",
-                    "No room for messages in memory and none for their bodies on the disk: all are \
-                     refused until there is some"
+                    "Messages take the memory that they may have (--memory-limit), and no more of them \
+                     can go to the disk: all are refused until there is room"
                 ),
                 false => tracing::warn!(target: "Store", "There is room for messages again"),
             }
@@ -157,8 +163,7 @@ impl Solo {
 
     /// The journal, if there is one.
     pub fn journal(&self) -> Option<Arc<Journal>> {
-        let state = self.state.lock();
-        Some(state.log.as_ref()?.journal().clone())
+        self.journal.get().cloned()
     }
 
     /// Does something with the lock held: only what is short.
@@ -401,8 +406,30 @@ impl Group for Solo {
         self.is_full.load(Ordering::Relaxed) && !plant::is_planted(plant::Plant::FullIgnored)
     }
 
+    fn room(&self) -> u64 {
+        let journal = self.journal.get();
+        let room = journal.map_or(u64::MAX, |journal| journal.room());
+        match plant::is_planted(plant::Plant::FullIgnored) {
+            true => u64::MAX,
+            false => room,
+        }
+    }
+
     fn is_memory_full(&self) -> bool {
         self.is_memory_full.load(Ordering::Relaxed)
+    }
+
+    fn whence(
+        &self,
+        connection: ConnectionNumber,
+        channel: u16,
+        delivery: CommandId,
+    ) -> Option<String> {
+        let key = ConnectionKey {
+            member: self.member,
+            number: connection,
+        };
+        self.state.lock().core.whence(key, channel, delivery)
     }
 
     fn fail(&self, why: String) {

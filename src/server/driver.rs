@@ -4,7 +4,7 @@
 //!
 //! A socket is read only while its input can be worked on. It is not read
 //! - while the group has as many batches of this connection as it may hold and has not applied them
-//!   (`PROPOSED_BATCHES_MAX`), or has yet to answer an attach or detach: both clear without the peer;
+//!   (`Outstanding::is_held`), or has yet to answer an attach or detach: both clear without the peer;
 //! - while the peer has left more than `UNREAD_ANSWER_BYTES_MAX` of answers unread. Answers are what
 //!   its own commands asked for. This pause clears only when the peer reads, so it has an end: a
 //!   peer that takes no octet for `UNREAD_MILLISECONDS` is cut off. A client that is slow is slowed;
@@ -29,11 +29,11 @@ use tokio::time::Sleep;
 use super::clock::Clock;
 use super::doorbell::Doorbell;
 use super::limits;
+use super::peers::steward::KnownHosts;
 use super::registry::Registry;
 use crate::adapter::Adapter;
 use crate::broker::ids::ConnectionNumber;
 use crate::broker::{ConnectionRecord, Effect};
-use crate::cluster::limits::PROPOSED_BATCHES_MAX;
 use crate::cluster::{Group, Outstanding};
 use crate::protocol::{BrokerConfig, ClosedBy, Connection, Event};
 use crate::security::sasl::{Exchange, FAILED, Step};
@@ -54,6 +54,8 @@ pub struct Shared {
     pub connections_max: u32,
     /// Whether small frames are sent at once.
     pub is_nodelay: bool,
+    /// Where clients find the members of this broker's cluster.
+    pub known_hosts: KnownHosts,
 }
 
 /// The driver of one connection.
@@ -244,9 +246,7 @@ impl Driver {
             return false;
         };
         !self.protocol.is_closed()
-            && (open.adapter.is_pending()
-                || open.adapter.is_unread()
-                || open.outstanding.proposed >= PROPOSED_BATCHES_MAX)
+            && (open.adapter.is_pending() || open.adapter.is_unread() || open.outstanding.is_held())
     }
 
     /// Proposes the batch, if there is one, and takes the effects that are there already.
@@ -271,7 +271,7 @@ impl Driver {
         };
         open.outstanding = self.group.take(open.seat.number, &mut open.effects);
         if !open.effects.is_empty() {
-            if let Err(why) = fetch_bodies(&mut open.effects) {
+            if let Err(why) = fetch_bodies(&*self.group, open) {
                 // Nothing more is known to be right: this broker ends.
                 self.group.fail(why);
                 open.effects.clear();
@@ -281,8 +281,19 @@ impl Driver {
             open.adapter
                 .handle_effects(&mut self.protocol, &mut open.effects);
         }
-        // The group has ended its sessions: the client is to come again.
-        self.is_dead |= open.outstanding.is_ended;
+        if open.outstanding.is_ended {
+            self.end_by_group();
+        }
+    }
+
+    /// The group has ended the connection's sessions: the client is to come again, or to try another
+    /// member.
+    fn end_by_group(&mut self) {
+        match self.group.unserved() {
+            _ if self.protocol.is_closed() => {}
+            Some(why) => self.protocol.close(CloseCode::CONNECTION_FORCED, why),
+            None => self.is_dead = true,
+        }
     }
 
     fn return_headroom(&mut self) -> bool {
@@ -318,6 +329,7 @@ impl Driver {
                     let group = &self.group;
                     open.adapter
                         .set_full(group.is_full(), group.is_memory_full());
+                    open.adapter.set_room(group.room());
                     open.adapter.handle_event(&mut self.protocol, event);
                 }
             }
@@ -348,6 +360,9 @@ impl Driver {
             let text = "Not authenticated!";
             return self.protocol.close(CloseCode::CONNECTION_FORCED, text);
         };
+        if let Some(why) = self.group.unserved() {
+            return self.protocol.close(CloseCode::CONNECTION_FORCED, why);
+        }
         if !self.shared.registry.admit(self.shared.connections_max) {
             let denied = "User connection denied by configured limit";
             return self.protocol.close(CloseCode::CONNECTION_FORCED, denied);
@@ -378,7 +393,8 @@ impl Driver {
             effects: Vec::new(),
             outstanding: Outstanding::default(),
         });
-        self.protocol.open_ok(&[]);
+        let known_hosts = self.shared.known_hosts.read().clone();
+        self.protocol.open_ok(&known_hosts);
     }
 
     fn log_closed(&self, code: CloseCode, text: &str, by: ClosedBy) {
@@ -602,13 +618,35 @@ impl Driver {
     }
 }
 
-/// Fetches the bodies of deliveries that are not in memory.
-fn fetch_bodies(effects: &mut [Effect]) -> Result<(), String> {
-    for effect in effects {
-        if let Effect::Deliver(delivery) = effect
-            && delivery.message.body().is_none()
-        {
-            delivery.message = delivery.message.fetch()?;
+/// Fetches the bodies of deliveries that are not in memory. A message that rested for this process
+/// only and comes back damaged is lost, and its session fails.
+///
+/// # Errors
+/// A message that has to survive cannot be read.
+fn fetch_bodies(group: &dyn Group, open: &mut Open) -> Result<(), String> {
+    let number = open.seat.number;
+    for effect in &mut open.effects {
+        let Effect::Deliver(delivery) = effect else {
+            continue;
+        };
+        let is_wanted = delivery.message.is_resting() && !open.adapter.is_spoiled(delivery.channel);
+        if !is_wanted {
+            continue;
+        }
+        match delivery.message.fetch() {
+            Ok(message) => delivery.message = message,
+            Err(why) => {
+                let whence = group.whence(number, delivery.channel, delivery.id);
+                let destination = &delivery.subscription.destination;
+                let whence = whence.unwrap_or_else(|| format!("subscription {destination}"));
+                let why = format!("{whence}: {why}");
+                if delivery.message.page().is_none() {
+                    return Err(why);
+                }
+                tracing::error!(target: "Store", "A message that was not durable is lost: {why}");
+                let text = format!("a message is lost ({whence})");
+                open.adapter.lose(delivery.channel, delivery.id, text);
+            }
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use super::clock::{self, Clock};
 use super::keeper::Keeper;
 use super::log::notice;
 use super::options::Options;
-use super::{limits, members, memory, plant};
+use super::{cluster, limits, members, memory, plant};
 use crate::broker;
 use crate::broker::ids::MemberId;
 use crate::broker::plant::{Plant, is_planted};
@@ -66,6 +66,12 @@ pub fn start(
             directory.display()
         ));
     }
+    if cluster::is_in(&directory) {
+        return Err(format!(
+            "{}: the data directory is that of a member of a cluster",
+            directory.display()
+        ));
+    }
     let disk = open_disk(&directory)?;
     let planted = plant::from_environment()?;
     let now = clock.millis();
@@ -94,7 +100,7 @@ pub fn start(
         ..journal
     };
     solo.page_with(pages_in(&directory, &pages, opening.store_id, memory)?);
-    let keeper = Keeper::start(&solo, clock)?;
+    let keeper = Keeper::of_solo(&solo, clock)?;
     Ok((solo, Some(keeper)))
 }
 
@@ -130,15 +136,29 @@ fn pages_in(
     let directory = directory.join(PAGES);
     let failed =
         |error: &dyn std::fmt::Display| format!("{} cannot be used: {error}", directory.display());
-    match std::fs::remove_dir_all(&directory) {
-        Ok(()) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(&error)),
-    }
+    empty(&directory).map_err(|error| failed(&error))?;
     let disk = RealDisk::open(&directory).map_err(|error| failed(&error))?;
     let opened = Journal::open(Arc::new(disk), options, store_id, &mut |_, _| Ok(()));
     let (journal, _) = opened.map_err(|error| failed(&error))?;
     Ok(Paging::new(journal, memory))
+}
+
+/// Removes what is in a directory, if there is one, and not itself: it may be a file system of its own.
+fn empty(directory: &Path) -> std::io::Result<()> {
+    let entries = match std::fs::read_dir(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            // Each file system has this, and it may be nobody's but the system's.
+            true if entry.file_name() == "lost+found" => {}
+            true => std::fs::remove_dir_all(entry.path())?,
+            false => std::fs::remove_file(entry.path())?,
+        }
+    }
+    Ok(())
 }
 
 /// Logs what was found in a directory.

@@ -10,6 +10,7 @@ use crate::broker::core::{Core, Work};
 use crate::broker::effect::{Delivery, Effect, Out};
 use crate::broker::ids::{ConnectionKey, GroupTime, QueueId, SessionId, SubscriptionId};
 use crate::broker::limits;
+use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::{Entry, EntryState};
 use crate::broker::selected::Selected;
 use crate::broker::selector::Selector;
@@ -180,7 +181,7 @@ impl Core {
                 continue;
             };
             if entry.expires <= now {
-                queue.dequeue(position, &mut self.scratch.facts);
+                queue.dequeue(position, &mut self.held, &mut self.scratch.facts);
                 queue.counters.discards_ttl += 1;
                 continue;
             }
@@ -225,7 +226,7 @@ impl Core {
             queue.acquire(position);
         } else if subscription.is_acquiring {
             queue.counters.acquires += 1;
-            queue.dequeue(position, &mut self.scratch.facts);
+            queue.dequeue(position, &mut self.held, &mut self.scratch.facts);
         } else {
             subscription.cursor = position + 1;
         }
@@ -250,7 +251,9 @@ impl Core {
         let sync = every > 0 && subscription.delivered.is_multiple_of(every);
         let (channel, key) = (session.channel, session.connection);
         let (id, subscription) = (session.take_outgoing(), subscription.tag.clone());
-        if let Some(connection) = self.connections.get_mut(session.connection_id) {
+        if let Some(connection) = self.connections.get_mut(session.connection_id)
+            && !is_planted(Plant::HeadroomUnspent)
+        {
             connection.spend(bytes);
         }
         out.rests_on_facts |= queue.is_durable && message.is_persistent;
