@@ -17,6 +17,7 @@ mod server_support;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -119,6 +120,8 @@ impl Run<'_> {
         let key = directory.path().join("key");
         let octets: String = (0..4).map(|_| format!("{:016x}", random.roll())).collect();
         std::fs::write(&key, octets).expect("a file");
+        let private = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(&key, private).expect("it is ours");
         let key = key.to_str().expect("it is UTF-8");
         let member = |number| Member::new(number, MEMBERS, key);
         Run {
@@ -259,10 +262,23 @@ impl Run<'_> {
 
     /// Ends all members in order; they have applied the same.
     fn end(&mut self) -> Result<(), String> {
+        self.members.iter().for_each(|member| member.signal("TERM"));
+        let mut last = Vec::new();
         for member in &mut self.members {
-            member.signal("TERM");
             member.ended(true)?;
+            let line = member.line("has digest");
+            let line = line.ok_or_else(|| format!("says nothing at its end: {}", member.tail()))?;
+            let (_, told) = line
+                .split_once("; entry ")
+                .ok_or("a line of another form")?;
+            println!("cluster_kills: {line}");
+            last.push(told.to_owned());
         }
-        Ok(())
+        // Whoever ended last has applied what the others said when they ended.
+        last.dedup();
+        match last.len() < MEMBERS {
+            true => Ok(()),
+            false => Err(format!("no two members ended alike: {last:?}")),
+        }
     }
 }

@@ -4,6 +4,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
+use ferrymq::client::{Client, Options, unique_name};
+use ferrymq::wire::url::Url;
+
 use crate::cluster_kills_network as network;
 use crate::durable_support::Directory;
 use crate::server_support::{PATIENCE, lines};
@@ -42,8 +45,14 @@ impl Member {
         let mut process = Command::new("ip")
             .args(["netns", "exec", &network::namespace(self.number)])
             .arg(env!("CARGO_BIN_EXE_ferrymq"))
-            .args(["serve", "--data-dir", self.directory.text()])
-            .args(["--port", &network::PORT.to_string()])
+            .args([
+                "serve",
+                "--group",
+                "raft",
+                "--data-dir",
+                self.directory.text(),
+            ])
+            .args(["--auth", "no", "--port", &network::PORT.to_string()])
             .args(["--cluster-name", "kills", "--cluster-key-file", &self.key])
             .args(["--cluster-peers", &self.peers])
             .arg("--cluster-listen")
@@ -134,12 +143,12 @@ impl Drop for Member {
 pub async fn until_whole(members: &mut [Member]) -> Result<(), String> {
     let end = Instant::now() + WHOLE_PATIENCE;
     for member in members {
-        while !is_serving(member.number).await {
+        while let Err(why) = serves(member.number).await {
             if !member.is_running() {
                 return Err(format!("ended by itself: {}", member.tail()));
             }
             if Instant::now() > end {
-                return Err(format!("does not serve: {}", member.tail()));
+                return Err(format!("does not serve ({why}): {}", member.tail()));
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -147,16 +156,16 @@ pub async fn until_whole(members: &mut [Member]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a member completes a command.
-async fn is_serving(member: usize) -> bool {
-    use ferrymq::client::{Client, Options, unique_name};
-    use ferrymq::wire::url::Url;
+/// Asks a member to complete a command.
+async fn serves(member: usize) -> Result<(), String> {
     let url = Url::parse(&network::address(member).to_string()).expect("an address is a URL");
     let asked = async {
-        let client = Client::connect(&url, &Options::default()).await.ok()?;
-        let session = client.session(&unique_name("serving")).await.ok()?;
-        session.sync().await.ok()
+        let client = Client::connect(&url, &Options::default()).await?;
+        let session = client.session(&unique_name("serving")).await?;
+        session.sync().await
     };
-    let patience = Duration::from_secs(5);
-    matches!(tokio::time::timeout(patience, asked).await, Ok(Some(())))
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(answer) => answer.map_err(|error| error.to_string()),
+        Err(_) => Err("no answer".to_owned()),
+    }
 }
