@@ -26,6 +26,7 @@ use cluster_kills_network as network;
 use durable_load::judge::Judge;
 use durable_load::runs::{self, Load};
 use durable_support::Directory;
+use durable_support::plants::{self, Row};
 use ferrymq::cluster::lockstep::dice::Dice;
 
 const MEMBERS: usize = 3;
@@ -62,6 +63,27 @@ const FAULTS: [Fault; 6] = [
     Fault::KillAll,
 ];
 
+/// A fault, and what the judge says of it.
+const fn row(plant: &'static str, says: &'static [&'static str]) -> Row {
+    Row {
+        plant,
+        by: "kills of members",
+        arguments: &[],
+        environment: &[("FERRYMQ_CLUSTER_FAULTS", "2"), (ONLY_KILLS, "1")],
+        says,
+        is_long: false,
+    }
+}
+
+/// Set when members are to be killed and nothing else.
+const ONLY_KILLS: &str = "FERRYMQ_ONLY_KILLS";
+
+const PLANTS: [Row; 2] = [
+    // What a member proposes in its second life is taken for what it proposed in the first.
+    row("epoch-kept", &["does not serve", "does not have"]),
+    row("down-keeps-held", &["does not have"]),
+];
+
 fn main() -> ExitCode {
     if let Some(ended) = runs::client_if_asked() {
         return ended;
@@ -87,10 +109,15 @@ fn main() -> ExitCode {
     let ended = runtime.block_on(run.all(faults));
     println!("cluster_kills: {:?}", run.judge.totals);
     println!("cluster_kills: {:?}", run.tally);
+    let ended = ended.and_then(|()| match plants::is_planted() {
+        true => Ok(0),
+        false => plants::find(&PLANTS),
+    });
     match ended {
-        Ok(()) => {
+        Ok(found) => {
             println!(
-                "cluster_kills: ok: {faults} faults, {} confirmed, none lost; {:.0} s",
+                "cluster_kills: ok: {faults} faults, {} confirmed, none lost; {found} planted \
+                 faults found; {:.0} s",
                 run.judge.totals.confirmed,
                 started.elapsed().as_secs_f32()
             );
@@ -140,7 +167,10 @@ impl Run<'_> {
         runs::define(network::address(1)).await;
         let mut backlog = 0;
         for life in 1..=faults {
-            let fault = FAULTS[(life - 1) as usize % FAULTS.len()];
+            let fault = match std::env::var_os(ONLY_KILLS) {
+                Some(_) => Fault::Kill,
+                None => FAULTS[(life - 1) as usize % FAULTS.len()],
+            };
             *self.tally.entry(fault).or_default() += 1;
             backlog = self
                 .life(life as u32, fault, backlog)

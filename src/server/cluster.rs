@@ -12,13 +12,14 @@ use super::log::notice;
 use super::options::Options;
 use super::peers::steward::KnownHosts;
 use super::peers::{Plane, dialing, forming, listening, steward};
-use super::{limits, listen, members, sequencer, storage};
+use super::{limits, listen, members, plant, sequencer, storage};
 use crate::broker;
 use crate::broker::ids::MemberId;
 use crate::cluster::Group;
 use crate::cluster::entry_log::{self, EntryLog};
 use crate::cluster::paging::MemoryLimit;
 use crate::cluster::raft::Live;
+use crate::store;
 
 /// The folder in the data directory for the store of a member.
 const FOLDER: &str = "member";
@@ -51,15 +52,20 @@ impl Cluster {
     ) -> Result<Cluster, String> {
         let directory = directory(options)?;
         let disk = storage::open_disk(&directory.join(FOLDER))?;
+        let planted = plant::from_environment()?;
         let log_options = entry_log::Options {
-            journal: storage::journal_options(options),
+            journal: store::Options {
+                plant: planted.journal,
+                ..storage::journal_options(options)
+            },
             ..entry_log::Options::default()
         };
         let opened = EntryLog::open(Arc::new(disk), &log_options, random().max(1));
         let shown = directory.display();
         let (log, found) = opened.map_err(|error| format!("{shown}: {error}"))?;
         let id = (MemberId(found.store_id), random());
-        let plane = Arc::new(Plane::new(&options.cluster, id, log, (&directory, clock))?);
+        let plane = Plane::new(&options.cluster, id, log, (&directory, clock))?;
+        let plane = Arc::new(plane.with_plant(planted.member));
         let mut tasks = JoinSet::new();
         listen(options, &plane, &mut tasks)?;
         notice!("Cluster", "This is member {:x}", id.0.0);

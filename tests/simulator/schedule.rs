@@ -64,8 +64,11 @@ impl fmt::Debug for Event {
     }
 }
 
+/// Draws an act that happens at a time, in milliseconds.
+type Draw = fn(&mut Dice, u64) -> Act;
+
 /// How many events of each kind there are at most in a minute.
-const KINDS: [(u64, fn(&mut Dice, u64) -> Act); 17] = [
+const KINDS: [(u64, Draw); 17] = [
     (20, |dice, members| {
         Act::Crash(place(dice, members), dice.below(1500), wall_off(dice))
     }),
