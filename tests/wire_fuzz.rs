@@ -4,6 +4,8 @@
 //! `FUZZ_ROUNDS=100000 cargo test --test wire_fuzz` runs longer; a failure prints the seed, and
 //! `FUZZ_SEED=n FUZZ_ROUNDS=1` runs that one again.
 
+#[path = "wire_fuzz/peer_frames.rs"]
+mod peer_frames;
 #[path = "wire_fuzz/raft_member.rs"]
 mod raft_member;
 mod wire_support;
@@ -40,6 +42,9 @@ const FUZZERS: &[(&str, Fuzzer)] = &[
     }),
     ("member_forged", |_, mut seeded| {
         raft_member::member_forged(&mut seeded)
+    }),
+    ("peer_frames", |_, mut seeded| {
+        peer_frames::peer_frames(&mut seeded)
     }),
     ("canary", canary),
     ("raft_canary", raft_canary),
