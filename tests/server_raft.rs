@@ -9,6 +9,7 @@ mod server_raft {
     mod forming;
     mod hostile;
     mod kills;
+    mod large;
     mod order;
 }
 #[allow(dead_code)]

@@ -14,8 +14,7 @@ use std::sync::Arc;
 
 use super::home::{Home, JournalCell};
 use super::limits;
-use super::outbox::Woken;
-use super::solo::{Solo, State};
+use super::outbox::{Outboxes, Woken};
 use crate::broker::Core;
 use crate::broker::message::Message;
 use crate::broker::paging::{Candidate, Cursor};
@@ -83,6 +82,17 @@ impl Pages {
 struct Moving {
     victims: BTreeSet<u64>,
     cursor: Cursor,
+}
+
+/// A member whose queues may be deeper than its memory.
+pub trait Paged {
+    /// Does something with the lock held: with what keeps the messages within the memory, and with the
+    /// core and the outboxes. None when nothing is paged.
+    fn with_paging<R>(&self, act: impl FnOnce(&mut Paging, &mut Core, &Outboxes) -> R)
+    -> Option<R>;
+
+    /// Says whether all messages are refused.
+    fn set_memory_full(&self, is_full: bool);
 }
 
 /// What keeps a broker's messages within its memory.
@@ -164,18 +174,18 @@ impl Paging {
     }
 
     /// Lets the bodies of some messages go, and publishers on when that has helped or can help no more.
-    fn piece(&mut self, state: &mut State, woken: &mut Woken) -> Piece {
-        let piece = match self.memory.is_passed_by(&state.core) {
-            true => self.page_out(&mut state.core),
+    fn piece(&mut self, core: &mut Core, outboxes: &Outboxes, woken: &mut Woken) -> Piece {
+        let piece = match self.memory.is_passed_by(core) {
+            true => self.page_out(core),
             false => self.within(),
         };
-        let held = state.core.held_bytes();
+        let held = core.held_bytes();
         let most = self.memory.bytes_max;
         // They wait only for what gets on: neither a full disk nor headers are helped by waiting.
         let is_pressed = piece == Piece::More && held > most.saturating_add(most / 16);
         let was_pressed = std::mem::replace(&mut self.is_pressed, is_pressed);
         if was_pressed && !is_pressed {
-            state.outboxes.wake_all(woken);
+            outboxes.wake_all(woken);
         }
         // Once full, some room is to be there again, or every message that leaves lets one in.
         let beyond = self.memory.refused_beyond();
@@ -273,7 +283,7 @@ impl Paging {
 
     /// Messages that are to be written anew, out of a piece of the walk for that. None when there is
     /// nothing to be done now.
-    fn to_be_moved(&mut self, core: &Core) -> Option<Vec<Arc<Message>>> {
+    fn next_moved(&mut self, core: &Core) -> Option<Vec<Arc<Message>>> {
         if !self.pages.journal.has_room() {
             return None;
         }
@@ -301,8 +311,8 @@ impl Paging {
 ///
 /// # Errors
 /// Why this broker cannot go on.
-pub fn round(solo: &Solo) -> Result<usize, String> {
-    let is_paging = with_paging(solo, |paging, _| {
+pub fn round(paged: &impl Paged) -> Result<usize, String> {
+    let is_paging = paged.with_paging(|paging, _, _| {
         paging.looks_left = paging.looks_left.saturating_sub(1);
     });
     if is_paging.is_none() {
@@ -312,35 +322,25 @@ pub fn round(solo: &Solo) -> Result<usize, String> {
     loop {
         pieces += 1;
         let mut woken = Woken::default();
-        let piece = with_paging(solo, |paging, state| paging.piece(state, &mut woken));
+        let piece =
+            paged.with_paging(|paging, core, outboxes| paging.piece(core, outboxes, &mut woken));
         woken.wake();
         if piece != Some(Piece::More) {
             break;
         }
     }
-    let is_full = with_paging(solo, |paging, _| paging.is_full);
-    solo.set_memory_full(is_full.unwrap_or(false));
-    give_back(solo)?;
-    Ok(pieces + move_pages(solo))
-}
-
-/// Does something with the lock held. None when nothing is paged.
-fn with_paging<R>(solo: &Solo, act: impl FnOnce(&mut Paging, &mut State) -> R) -> Option<R> {
-    solo.with_state(|state| {
-        let mut paging = state.paging.take()?;
-        let done = act(&mut paging, state);
-        state.paging = Some(paging);
-        Some(done)
-    })
+    let is_full = paged.with_paging(|paging, _, _| paging.is_full);
+    paged.set_memory_full(is_full.unwrap_or(false));
+    give_back(paged)?;
+    Ok(pieces + move_pages(paged))
 }
 
 /// Writes pages anew of which little is needed, so that their segments can be removed. Gives how many
 /// pieces of that were done.
-fn move_pages(solo: &Solo) -> usize {
+fn move_pages(paged: &impl Paged) -> usize {
     for pieces in 0..limits::MOVED_PIECES_PER_LOOK {
-        let found = with_paging(solo, |paging, state| {
-            Some((paging.to_be_moved(&state.core)?, paging.pages.clone()))
-        });
+        let found = paged
+            .with_paging(|paging, core, _| Some((paging.next_moved(core)?, paging.pages.clone())));
         let Some((found, journal)) = found.flatten() else {
             return pieces;
         };
@@ -350,15 +350,15 @@ fn move_pages(solo: &Solo) -> usize {
             journal.move_out(&message, &mut stays);
         }
         if !stays.is_empty() {
-            with_paging(solo, |paging, _| paging.stays.append(&mut stays));
+            paged.with_paging(|paging, _, _| paging.stays.append(&mut stays));
         }
     }
     limits::MOVED_PIECES_PER_LOOK
 }
 
 /// Removes the pages that nobody needs any more.
-fn give_back(solo: &Solo) -> Result<(), String> {
-    let pages = with_paging(solo, |paging, _| paging.pages.journal.clone());
+fn give_back(paged: &impl Paged) -> Result<(), String> {
+    let pages = paged.with_paging(|paging, _, _| paging.pages.journal.clone());
     let Some(pages) = pages else { return Ok(()) };
     let segments = pages.segments().into_iter();
     let unused = segments.filter(|segment| segment.is_sealed && segment.live_bytes <= 0);
@@ -370,10 +370,22 @@ fn give_back(solo: &Solo) -> Result<(), String> {
         Ok(()) => Ok(()),
         Err(error @ RemoveError::Disk(_)) => Err(error.to_string()),
         Err(RemoveError::TooScattered) => {
-            with_paging(solo, |paging, _| paging.is_scattered = true);
+            paged.with_paging(|paging, _, _| paging.is_scattered = true);
             Ok(())
         }
         // They are removed later.
         Err(_) => Ok(()),
+    }
+}
+
+/// Logs that messages are refused, or are not any more.
+pub(super) fn tell_of_memory(is_full: bool) {
+    match is_full {
+        true => tracing::error!(
+            target: "Store",
+            "Messages take the memory that they may have (--memory-limit), and no more of them can go to \
+             the disk: all are refused until there is room"
+        ),
+        false => tracing::warn!(target: "Store", "There is room for messages again"),
     }
 }

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use super::clock::GroupClock;
 use super::fact_log::{FactLog, Plant};
 use super::outbox::{Outboxes, Woken};
-use super::paging::Paging;
+use super::paging::{self, Paged, Paging};
 use super::{Group, Millis, Outstanding, limits};
 use crate::broker::ids::{ConnectionKey, ConnectionNumber, GroupTime, MemberId, ShardId};
 use crate::broker::{Applied, Batch, Command, Core, Effect, Fact, Options, Origin, Out, plant};
@@ -145,20 +145,6 @@ impl Solo {
     /// Lets bodies leave the memory from now on, by [`super::paging::round`].
     pub fn page_with(&self, paging: Paging) {
         self.state.lock().paging = Some(paging);
-    }
-
-    /// Says whether all messages are refused.
-    pub(super) fn set_memory_full(&self, is_full: bool) {
-        if self.is_memory_full.swap(is_full, Ordering::Relaxed) != is_full {
-            match is_full {
-                true => tracing::error!(
-                    target: "Store",
-                    "Messages take the memory that they may have (--memory-limit), and no more of them \
-                     can go to the disk: all are refused until there is room"
-                ),
-                false => tracing::warn!(target: "Store", "There is room for messages again"),
-            }
-        }
     }
 
     /// The journal, if there is one.
@@ -350,6 +336,23 @@ fn tell_of_room(state: &store::State) {
             "No room for the journal: {why}. Persistent messages are refused until there is some"
         ),
         _ => tracing::warn!(target: "Store", "There is room for the journal again"),
+    }
+}
+
+impl Paged for Solo {
+    fn with_paging<R>(
+        &self,
+        act: impl FnOnce(&mut Paging, &mut Core, &Outboxes) -> R,
+    ) -> Option<R> {
+        let state = &mut *self.state.lock();
+        let paging = state.paging.as_mut()?;
+        Some(act(paging, &mut state.core, &state.outboxes))
+    }
+
+    fn set_memory_full(&self, is_full: bool) {
+        if self.is_memory_full.swap(is_full, Ordering::Relaxed) != is_full {
+            paging::tell_of_memory(is_full);
+        }
     }
 }
 

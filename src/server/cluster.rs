@@ -17,6 +17,7 @@ use crate::broker;
 use crate::broker::ids::MemberId;
 use crate::cluster::Group;
 use crate::cluster::entry_log::{self, EntryLog};
+use crate::cluster::paging::MemoryLimit;
 use crate::cluster::raft::Live;
 
 /// The folder in the data directory for the store of a member.
@@ -66,6 +67,10 @@ impl Cluster {
             Some(live) => live,
             None => forming::run(&plane, core_options).await?,
         };
+        let memory = MemoryLimit {
+            bytes_max: storage::memory_bytes_max(options),
+        };
+        live.page_with(storage::pages_in(&directory, options, id.0.0, memory)?);
         live.read(|core| storage::tell(&directory, options, core, &found));
         sequencers.spawn(sequencer::run(live.clone(), clock));
         tasks.spawn(dialing::run(plane.clone(), live.clone()));

@@ -43,7 +43,7 @@ impl Keeper {
             let Some(live) = live.upgrade() else {
                 return false;
             };
-            match live.give_back() {
+            match paging::round(&*live).and_then(|_| live.give_back()) {
                 Ok(()) => true,
                 Err(why) => {
                     live.fail(why);
@@ -97,7 +97,7 @@ fn keep(solo: &Weak<Solo>, clock: Clock, is_compacting: bool) -> bool {
     let Some(solo) = solo.upgrade() else {
         return false;
     };
-    let mut kept = paging::round(&solo).map(|_| ());
+    let mut kept = paging::round(&*solo).map(|_| ());
     for _ in 0..limits::COMPACTIONS_PER_LOOK {
         if !is_compacting || kept.is_err() {
             break;

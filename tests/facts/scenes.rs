@@ -389,10 +389,10 @@ pub fn nothing_left_to_page_out() -> Result<(), String> {
         scene.publish(&mut client, "a");
     }
     scene.done(&mut client)?;
-    paging::round(&scene.broker.solo)?;
+    paging::round(&*scene.broker.solo)?;
     let mut pieces = 0;
     for _ in 0..LOOKS {
-        pieces += paging::round(&scene.broker.solo)?;
+        pieces += paging::round(&*scene.broker.solo)?;
         scene.broker.write_all();
     }
     // A look at least each, and a walk over all after the first, second, fourth, eighth and so on.

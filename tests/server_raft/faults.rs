@@ -11,7 +11,7 @@ use crate::durable_support::{
 use crate::server_support::Broker;
 
 /// Kills one, as a crash does.
-fn kill(broker: &mut Broker) {
+pub fn kill(broker: &mut Broker) {
     broker.signal("KILL");
     broker.wait();
 }

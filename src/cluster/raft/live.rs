@@ -28,7 +28,8 @@ use crate::broker::ids::{ConnectionNumber, MemberId};
 use crate::broker::{Command, Core, Effect};
 use crate::cluster::entry_log::{self, Configuration, EntryLog};
 use crate::cluster::machine::Machine;
-use crate::cluster::outbox::Woken;
+use crate::cluster::outbox::{Outboxes, Woken};
+use crate::cluster::paging::{self, Paged, Paging};
 use crate::cluster::{Group, Millis, Outstanding, limits, proposal};
 use crate::store;
 
@@ -45,6 +46,8 @@ pub struct Live<M = Core> {
     has_job: Condvar,
     /// Whether the journal has no room.
     is_full: AtomicBool,
+    /// Whether there is room for bodies neither in memory nor in the pages.
+    is_memory_full: AtomicBool,
     /// Whether no leader was heard of for so long that nobody is served.
     is_cut_off: AtomicBool,
     /// Connections that were opened.
@@ -55,6 +58,8 @@ pub struct Live<M = Core> {
 
 struct State<M> {
     member: Member<M>,
+    /// What keeps the messages within the memory.
+    paging: Option<Paging>,
     /// To whom messages are carried.
     carriers: BTreeMap<MemberId, Carrier>,
     /// Carriers there ever were.
@@ -145,6 +150,7 @@ impl<M: Machine> Live<M> {
             proposal_bytes: settings.proposal_bytes,
             state: Mutex::new(State {
                 member,
+                paging: None,
                 carriers: BTreeMap::new(),
                 carried: 0,
                 leaderless_since: None,
@@ -156,6 +162,7 @@ impl<M: Machine> Live<M> {
             job: Mutex::new(None),
             has_job: Condvar::new(),
             is_full: AtomicBool::new(false),
+            is_memory_full: AtomicBool::new(false),
             is_cut_off: AtomicBool::new(false),
             served: AtomicU64::new(0),
             failure: OnceLock::new(),
@@ -397,6 +404,34 @@ impl<M: Machine> Live<M> {
     }
 }
 
+impl Live {
+    /// Lets bodies leave the memory from now on, by [`crate::cluster::paging::round`].
+    pub fn page_with(&self, paging: Paging) {
+        self.state.lock().paging = Some(paging);
+    }
+}
+
+/// A body is no part of what members compare, so each pages as it needs to.
+impl Paged for Live {
+    fn with_paging<R>(
+        &self,
+        act: impl FnOnce(&mut Paging, &mut Core, &Outboxes) -> R,
+    ) -> Option<R> {
+        let state = &mut *self.state.lock();
+        let Member {
+            machine, outboxes, ..
+        } = &mut state.member;
+        let paging = state.paging.as_mut()?;
+        Some(act(paging, machine, outboxes))
+    }
+
+    fn set_memory_full(&self, is_full: bool) {
+        if self.is_memory_full.swap(is_full, Ordering::Relaxed) != is_full {
+            paging::tell_of_memory(is_full);
+        }
+    }
+}
+
 impl<M> State<M> {
     /// Gives messages to their carriers; those that nobody carries, or that are too many, are lost.
     fn hand_out(&mut self, woken: &mut Woken) {
@@ -442,7 +477,13 @@ impl<M: Machine> Group for Live<M> {
 
     fn take(&self, connection: ConnectionNumber, effects: &mut Vec<Effect>) -> Outstanding {
         let mut state = self.state.lock();
-        state.member.outboxes.take(connection, effects)
+        let taken = state.member.outboxes.take(connection, effects);
+        let is_pressed = state.paging.as_ref().is_some_and(Paging::is_pressed);
+        Outstanding {
+            // It clears when bodies have left the memory; then all are woken.
+            is_member_held: taken.is_member_held || is_pressed,
+            ..taken
+        }
     }
 
     fn close(&self, now: Millis, connection: ConnectionNumber) {
@@ -497,7 +538,7 @@ impl<M: Machine> Group for Live<M> {
 
     /// Every entry goes onto the disk.
     fn is_memory_full(&self) -> bool {
-        self.is_full()
+        self.is_full() || self.is_memory_full.load(Ordering::Relaxed)
     }
 
     fn unserved(&self) -> Option<&'static str> {
