@@ -36,15 +36,15 @@ const FUZZERS: &[(&str, Fuzzer)] = &[
     ("frame_header", frame_header),
     ("url", url),
     ("fact_record", fact_record),
+    ("peer_frames", |_, mut seeded| {
+        peer_frames::peer_frames(&mut seeded)
+    }),
     ("raft_message", raft_message),
     ("member_noise", |_, mut seeded| {
         raft_member::member_noise(&mut seeded)
     }),
     ("member_forged", |_, mut seeded| {
         raft_member::member_forged(&mut seeded)
-    }),
-    ("peer_frames", |_, mut seeded| {
-        peer_frames::peer_frames(&mut seeded)
     }),
     ("canary", canary),
     ("raft_canary", raft_canary),
