@@ -4,6 +4,8 @@
 //! `FUZZ_ROUNDS=100000 cargo test --test wire_fuzz` runs longer; a failure prints the seed, and
 //! `FUZZ_SEED=n FUZZ_ROUNDS=1` runs that one again.
 
+#[path = "wire_fuzz/peer_frames.rs"]
+mod peer_frames;
 #[path = "wire_fuzz/raft_member.rs"]
 mod raft_member;
 mod wire_support;
@@ -34,6 +36,9 @@ const FUZZERS: &[(&str, Fuzzer)] = &[
     ("frame_header", frame_header),
     ("url", url),
     ("fact_record", fact_record),
+    ("peer_frames", |_, mut seeded| {
+        peer_frames::peer_frames(&mut seeded)
+    }),
     ("raft_message", raft_message),
     ("member_noise", |_, mut seeded| {
         raft_member::member_noise(&mut seeded)

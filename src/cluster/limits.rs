@@ -201,3 +201,7 @@ pub const RAFT_OUTGOING_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Raft: how long a member may hear of no leader, in milliseconds, before it ends its connections: some
 /// elections can fail in that time. Clients are to try other members then.
 pub const RAFT_NO_QUORUM_MS: u64 = 10_000;
+
+/// Raft: rounds of what has become possible in one call, each with as much applied as said above: who
+/// starts with a long log lets others have the lock between.
+pub const RAFT_ROUNDS_PER_WORK: u32 = 4;

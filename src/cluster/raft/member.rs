@@ -119,6 +119,8 @@ pub struct Member<M> {
     out: Out,
     pub(super) woken: Woken,
     observed: Vec<Observed>,
+    /// There is more to do at once than one call does.
+    has_more: bool,
     /// Entries it has applied in this life.
     pub(super) applied: u64,
     /// It has said that it ends.
@@ -249,6 +251,7 @@ impl<M: Machine> Member<M> {
             out: Out::default(),
             woken: Woken::default(),
             observed: Vec::new(),
+            has_more: false,
             applied: 0,
             is_leaving: false,
             farewells: Vec::new(),
@@ -458,6 +461,9 @@ impl<M: Machine> Member<M> {
 
     /// When [`Member::tick`] is to be called next.
     pub fn next(&self) -> Millis {
+        if self.has_more {
+            return self.now.clock;
+        }
         let tick = Millis(self.ticked_at.0 + limits::RAFT_TICK_MS);
         let resend = self.resends_at().unwrap_or(tick);
         tick.min(resend).min(self.leader_acts_at().unwrap_or(tick))
@@ -485,11 +491,18 @@ impl<M: Machine> Member<M> {
     /// Does what has become possible, and gives what is to be sent. `sent` is added to.
     pub fn work(&mut self, now: Now, sent: &mut Vec<(MemberId, Vec<u8>)>) {
         self.now = now;
+        self.has_more = false;
+        let mut left = limits::RAFT_ROUNDS_PER_WORK;
         while self.failure().is_none() {
             self.note_synced();
             if !self.raw.has_ready() {
                 break;
             }
+            if left == 0 {
+                self.has_more = true;
+                break;
+            }
+            left -= 1;
             self.take_ready();
             self.draw_timeout();
         }
