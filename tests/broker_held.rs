@@ -2,7 +2,7 @@
 
 mod broker;
 
-use broker::{Broker, ids, message, range};
+use broker::{Broker, Session, ids, message, range};
 use ferrymq::broker::Core;
 use ferrymq::broker::held::ENTRY_BYTES;
 use ferrymq::broker::paging::{Candidate, Cursor};
@@ -81,12 +81,34 @@ fn what_has_left_is_counted_no_more_on_whatever_way_it_went() {
     assert_eq!(held(&broker), 0);
 }
 
+/// Publishes messages that are worth paging, many in an entry.
+fn publish(session: &Session, count: usize) {
+    for some in (0..count).collect::<Vec<_>>().chunks(256) {
+        session.connection.broker.together(|| {
+            for _ in some {
+                session.publish("q", &"x".repeat(300));
+            }
+        });
+    }
+}
+
+#[test]
+fn small_bodies_stay_since_nothing_is_gained() {
+    let session = Broker::new().session("a");
+    let broker = session.connection.broker.clone();
+    session.declare("q");
+    session.publish_many("q", 0, 1000);
+    let mut found = Vec::new();
+    assert!(broker.core_mut(|core| core.page_new(10_000, &mut found)));
+    assert_eq!(found.len(), 0);
+}
+
 #[test]
 fn messages_are_looked_at_once_to_be_paged_out() {
     let session = Broker::new().session("a");
     let broker = session.connection.broker.clone();
     session.declare("q");
-    session.publish_many("q", 0, 2000);
+    publish(&session, 2000);
     let looked = |most: u32| {
         let mut found: Vec<Candidate> = Vec::new();
         let is_end = broker.core_mut(|core| core.page_new(most, &mut found));
@@ -96,7 +118,7 @@ fn messages_are_looked_at_once_to_be_paged_out() {
     // All but those at the front, which are wanted next.
     assert_eq!(looked(10_000), (true, 2000 - 256 - 100));
     assert_eq!(looked(1), (true, 0), "it costs a step at most");
-    session.publish_many("q", 2000, 3);
+    publish(&session, 3);
     assert_eq!(looked(10), (true, 3));
 }
 
@@ -105,7 +127,7 @@ fn a_walk_finds_what_was_acquired_and_leaves_the_front() {
     let session = Broker::new().session("a");
     let broker = session.connection.broker.clone();
     session.declare("q");
-    session.publish_many("q", 0, 1000);
+    publish(&session, 1000);
     session.subscribe("q", "s");
     session.flow("s", 100);
     session.received();

@@ -25,9 +25,24 @@ const MESSAGE_BYTES: u64 =
 /// there is not of this room.
 const HOME_BYTES: u64 = 64 + ALLOCATION_BYTES;
 
+/// Octets that are lost between allocations where a body was and has left the memory: measured with
+/// some hundred thousand small messages, of which it is a tenth.
+const GAP_BYTES: u64 = 40;
+
 /// Octets of an entry of a queue. A block of them is allocated whole, so that what is left of a block
 /// of which most has gone takes more.
 pub const ENTRY_BYTES: u64 = size_of::<Option<Entry>>() as u64;
+
+/// Whether memory is gained when a message's body leaves it: what says where it is, and the gaps, take
+/// some, too.
+pub fn is_worth_paging(message: &Message) -> bool {
+    let cost = match message.is_persistent {
+        // It has a home anyway.
+        true => GAP_BYTES,
+        false => GAP_BYTES + HOME_BYTES,
+    };
+    message.body().is_some_and(|body| body.len() as u64 > cost)
+}
 
 /// Octets that a message takes, beside its entries in queues.
 pub fn message_bytes(message: &Message) -> u64 {
@@ -35,7 +50,8 @@ pub fn message_bytes(message: &Message) -> u64 {
         true => HOME_BYTES,
         false => 0,
     };
-    message.content_bytes() + MESSAGE_BYTES + home
+    let gap = if message.is_resting() { GAP_BYTES } else { 0 };
+    message.content_bytes() + MESSAGE_BYTES + home + gap
 }
 
 /// See the module.

@@ -49,7 +49,7 @@ impl Core {
                 continue;
             };
             let from = queue.looked.until.max(front(queue).1);
-            match queue.entries.find(from, &mut steps, has_body) {
+            match queue.entries.find(from, &mut steps, may_leave) {
                 Ok(Some(position)) => {
                     queue.looked.until = position + 1;
                     found.extend(candidate(queue, position));
@@ -72,7 +72,7 @@ impl Core {
     ///
     /// Costs a step for each message and each queue looked at.
     pub fn page_any(&self, cursor: &mut Cursor, most: u32, found: &mut Vec<Candidate>) -> bool {
-        self.walk(cursor, most, has_body, |queue, position| {
+        self.walk(cursor, most, may_leave, |queue, position| {
             let (first, behind) = front(queue);
             match position < first || position >= behind {
                 true => {
@@ -166,9 +166,8 @@ impl Core {
     }
 }
 
-fn has_body(entry: &Entry) -> bool {
-    let body = entry.stored.message.body();
-    body.is_some_and(|body| !body.is_empty())
+fn may_leave(entry: &Entry) -> bool {
+    held::is_worth_paging(&entry.stored.message)
 }
 
 fn candidate(queue: &Queue, position: u64) -> Option<Candidate> {

@@ -408,7 +408,7 @@ impl FactLog {
     /// reads it from the disk.
     fn settle_home(&self, core: &mut Core, fact: &Enqueued, home: Arc<Home>, is_over: bool) {
         fact.message.set_home(home.clone());
-        let resting = match is_over {
+        let resting = match is_over && held::is_worth_paging(&fact.message) {
             true => fact.message.rest(),
             false => None,
         };
@@ -492,8 +492,8 @@ impl Reading {
             let entries = encoded.places as u64 * held::ENTRY_BYTES;
             let bytes = held::message_bytes(&message).saturating_add(entries);
             let message = match bytes <= *memory_bytes_left {
-                true => message,
-                false => message.rest().unwrap_or(message),
+                false if held::is_worth_paging(&message) => message.rest().unwrap_or(message),
+                _ => message,
             };
             let bytes = held::message_bytes(&message).saturating_add(entries);
             *memory_bytes_left = memory_bytes_left.saturating_sub(bytes);

@@ -82,7 +82,8 @@ impl SmallDisk {
                 },
             )
             .await;
-            for body in bodies(0, 1_000) {
+            for mut body in bodies(0, 1_000) {
+                body.resize(1_000, 0);
                 let message = Message::new(body).routing_key("apart");
                 session.publish("", &message).await.expect("attached");
             }

@@ -184,3 +184,46 @@ fn a_full_stop_forgets_nothing() {
     until_whole(&mut world);
     super::run::end(&mut world).expect("all promises are kept");
 }
+
+#[test]
+fn a_leader_that_leaves_hands_over_and_another_comes_in_its_place() {
+    let mut world = group(11);
+    let leaving = leader(&world);
+    let at = client(&mut world, (leaving + 1) % 3);
+    world.cluster[leaving].leave(world.now);
+    pass(&mut world, LONG_MS);
+    assert!(world.cluster[leaving].is_absent(), "it has left");
+    assert_ne!(leader(&world), leaving, "another leads");
+    sync(&mut world, at);
+    pass(&mut world, 300);
+    assert!(is_answered(&world, at), "the others go on");
+    world.cluster[leaving].join(world.now);
+    until_whole(&mut world);
+    super::run::end(&mut world).expect("all promises are kept");
+}
+
+#[test]
+fn a_member_whose_journal_lost_a_bit_says_so_and_is_replaced() {
+    let mut told = 0;
+    for seed in 20..26 {
+        let mut world = group(seed);
+        let hurt = (leader(&world) + 1) % 3;
+        let alive = leader(&world);
+        let at = client(&mut world, alive);
+        for _ in 0..50 {
+            world.publish(at, "", "plain", AcceptMode::NONE);
+        }
+        sync(&mut world, at);
+        pass(&mut world, 300);
+        world.cluster[hurt].rot(world.now);
+        world.cluster[hurt].start(world.now, 0);
+        if world.cluster[hurt].is_spoiled() {
+            told += 1;
+            assert!(!world.cluster[hurt].is_up(), "it does not start");
+            world.cluster[hurt].wipe(world.now);
+        }
+        until_whole(&mut world);
+        super::run::end(&mut world).expect("all promises are kept");
+    }
+    assert!(told > 0, "no bit was missed");
+}

@@ -203,6 +203,13 @@ impl Mischief {
                 self.later.push((until, what));
                 continue;
             }
+            // One that ended since the last look has other connections when it is back.
+            if let Later::Start(place, _) | Later::StartUnreadable(place, _) | Later::Join(place) =
+                what
+                && !group[place].is_up()
+            {
+                self.gone.insert(place);
+            }
             match what {
                 Later::Start(place, wall_off_ms) => group[place].start(now, wall_off_ms),
                 Later::StartUnreadable(place, calls) => {

@@ -23,7 +23,7 @@ use super::world::World;
 pub const LONG_MS: u64 = 60_000;
 
 /// Milliseconds at most from one step of a client to the next.
-const PACE: u64 = 120;
+const PACE: u64 = 170;
 
 /// Connections that clients come back to, and sessions on each.
 const CONNECTIONS: usize = 6;

@@ -4,7 +4,6 @@
 use ferrymq::broker::ids::{ConnectionNumber, ShardId};
 use ferrymq::broker::{Command, ConnectionRecord, Core, Options};
 use ferrymq::cluster::entry_log;
-use ferrymq::cluster::limits::PROPOSAL_BYTES;
 use ferrymq::cluster::raft::Plant;
 use ferrymq::cluster::raft::seats::{Faults, Seat, Setup, seats};
 use ferrymq::cluster::{Group, Millis};
@@ -40,9 +39,10 @@ impl Victims {
             faults: Faults::NONE,
             down_after_ms: 1500,
             recent_bytes: *seeded.pick(&[0, 4096]),
-            proposal_bytes: *seeded.pick(&[256, PROPOSAL_BYTES]),
+            proposal_bytes: 4096,
             log: entry_log::Options {
                 snapshot_after_bytes: 4096,
+                snapshot_piece_bytes: 256,
                 ..entry_log::Options::default()
             },
             wall_at_zero: 1_700_000_000_000,

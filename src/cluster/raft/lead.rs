@@ -89,11 +89,16 @@ impl<M: Machine> Member<M> {
         self.order(&Proposals::encode(Origin::Sequencer, &[command]))
     }
 
-    /// Asks for a change of who takes part. False: it does not lead, or another change is on its way.
+    /// Asks for a change of who takes part. False: it does not lead, or another change is on its way,
+    /// or it is this member that is to leave: then it hands leadership on, and another is to be asked.
     pub fn change(&mut self, now: Now, change: Change) -> bool {
         self.now = now;
         let raft = &self.raw.raft;
         if self.lead.is_none() || raft.has_pending_conf() {
+            return false;
+        }
+        if change == Change::Leave(self.id()) {
+            self.hand_over(now);
             return false;
         }
         let context = entry_log::octets(&change);

@@ -706,6 +706,7 @@ impl<M: Machine> Member<M> {
                 let change: Change = entry_log::whole(&entry.context).map_err(text)?;
                 let changed = self.raw.apply_conf_change(&change.to_raft());
                 changed.map_err(|error| format!("entry {}: {error}", entry.index))?;
+                self.step_down_when_out();
                 if let Change::Leave(member) = change {
                     let epoch = self.machine.last_epoch(member);
                     commands.push(Command::MemberDown { member, epoch });
@@ -722,6 +723,17 @@ impl<M: Machine> Member<M> {
             origin,
             commands,
         })
+    }
+
+    /// A leader that is out of the group, its predecessor having ordered that, leads no more: the crate
+    /// ends the process when one goes on.
+    fn step_down_when_out(&mut self) {
+        let takes_part = self.raw.raft.prs().get(self.id().0).is_some();
+        if self.is_elected() && !takes_part {
+            let term = self.raw.raft.term;
+            self.raw.raft.become_follower(term, 0);
+            self.note_role();
+        }
     }
 
     fn observe(&mut self, entry: &Entry) {

@@ -7,13 +7,13 @@ use super::super::Settings;
 use super::super::member::{Member, Now};
 use super::super::snapshots::Job;
 use super::clocks::Clocks;
-use super::network::Tally;
+use super::network::{Network, Tally};
 use crate::broker::Command;
 use crate::broker::ids::{ConnectionNumber, MemberId};
-use crate::cluster::Millis;
 use crate::cluster::entry_log::{self, EntryLog, Plant as LogPlant};
 use crate::cluster::lockstep::dice::Dice;
 use crate::cluster::machine::Machine;
+use crate::cluster::{Millis, limits};
 use crate::store::simulated::{Call, Failure};
 use crate::store::{Disk, SimulatedDisk, Turn, Writer};
 
@@ -53,8 +53,6 @@ pub(super) struct Node<M> {
     pub closing: Vec<ConnectionNumber>,
     /// Up to which entry segments were given back.
     given_back: u64,
-    /// What is done beside, and when it is done.
-    job: Option<(Millis, Job<M>)>,
     /// Whether the disk has less room than it might need; and whether that was felt.
     is_narrow: bool,
     was_full: bool,
@@ -62,6 +60,8 @@ pub(super) struct Node<M> {
     pub is_full: bool,
     /// The lie that its disk was told to tell and that is not counted yet.
     lie: Option<Failure>,
+    /// What is done beside, and when it is done.
+    job: Option<(Millis, Job<M>)>,
 }
 
 /// Opens a log on a simulated disk.
@@ -96,11 +96,11 @@ impl<M: Machine> Node<M> {
             waiting: VecDeque::new(),
             closing: Vec::new(),
             given_back: 0,
-            job: None,
             is_narrow: false,
             was_full: false,
             is_full: false,
             lie: None,
+            job: None,
         }
     }
 
@@ -305,19 +305,26 @@ impl<M: Machine> Node<M> {
         Ok(())
     }
 
-    /// Begins what is to be done beside, which takes so long.
-    pub fn begin_job(&mut self, now: Millis, milliseconds: u64) {
-        if let Some(job) = self.member.as_mut().and_then(Member::job) {
-            self.job = Some((Millis(now.0 + milliseconds), job));
-        }
-    }
-
-    /// Whether something waits to be written, and when is not known yet.
-    pub fn is_to_write(&self) -> bool {
-        let Some(member) = self.member.as_ref().filter(|_| self.writes_at.is_none()) else {
-            return false;
+    /// Says when what waits to be written is on the disk, and when what is done beside is done; each
+    /// takes as long as a sync of `network`'s.
+    pub fn plan(&mut self, now: Millis, network: &mut Network) {
+        let Some(member) = &mut self.member else {
+            return;
         };
-        member.log().journal().synced() < member.log().end()
+        let (slow_ms, until) = self.slow;
+        let least = match self.is_full {
+            true => limits::FULL_LOOKS_MS,
+            false if until > now => slow_ms,
+            false => 0,
+        };
+        let mut done_at = || Millis(now.0 + network.sync_ms().max(least));
+        let is_unsynced = member.log().journal().synced() < member.log().end();
+        if self.writes_at.is_none() && is_unsynced {
+            self.writes_at = Some(done_at());
+        }
+        if let Some(job) = member.job() {
+            self.job = Some((done_at(), job));
+        }
     }
 
     /// Counts what its disk did wrongly since it was last asked.

@@ -137,20 +137,7 @@ impl<M: Machine> State<M> {
         let mut sent = Vec::new();
         let done = node.run((self.now, at), &self.setup.log, &mut sent);
         node.note_lies(&mut self.network.tally);
-        let (slow_ms, until) = node.slow;
-        let least = match node.is_full {
-            true => limits::FULL_LOOKS_MS,
-            false if until > self.now => slow_ms,
-            false => 0,
-        };
-        if done.is_ok() {
-            // Whoever encodes a state waits for its disk.
-            node.begin_job(self.now, least.max(1));
-        }
-        if node.is_to_write() {
-            let sync_ms = self.network.sync_ms().max(least);
-            node.writes_at = Some(Millis(self.now.0 + sync_ms));
-        }
+        node.plan(self.now, &mut self.network);
         let Some(member) = &mut node.member else {
             return false;
         };
