@@ -566,6 +566,11 @@ impl<M: Machine> Member<M> {
                 "piece {piece} of the snapshot at entry {index} is not awaited"
             ));
         }
+        // As slow as pieces come, and as patient: what is asked for again too early fills a slow network,
+        // and one that only loses some is not slow.
+        let pause = ticks - incoming.asked_at;
+        let patience = 2 * pause + 2;
+        incoming.patience = patience.clamp(limits::RAFT_PIECE_TICKS, limits::RAFT_PIECE_TICKS_MAX);
         incoming.early.insert(piece, octets);
         (incoming.heard, incoming.asked_at) = (ticks, ticks);
         while let Some(incoming) = &mut self.snapshots.incoming
