@@ -64,7 +64,7 @@ impl fmt::Debug for Event {
     }
 }
 
-/// Draws an act that happens at a time, in milliseconds.
+/// Draws an act, given how many members there are.
 type Draw = fn(&mut Dice, u64) -> Act;
 
 /// How many events of each kind there are at most in a minute.
