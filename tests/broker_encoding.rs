@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 
 use broker::seeded::Seeded;
 use broker::{Broker, MEMBER, ids, range};
+use bytes::Bytes;
 use ferrymq::broker::encoding::{Decoder, Encoder, Record};
 use ferrymq::broker::ids::{ChannelKey, ConnectionNumber, GroupTime, MemberId, QueueId, ShardId};
 use ferrymq::broker::ranges::without;
 use ferrymq::broker::slab::Slab;
-use ferrymq::broker::snapshot::Snapshot;
-use ferrymq::broker::{Batch, Command, Origin, Request};
+use ferrymq::broker::snapshot::{Snapshot, Thawing};
+use ferrymq::broker::{Batch, Command, Core, Origin, Request};
 use ferrymq::wire::{AcceptMode, CommandId, SequenceSet, Value};
 
 fn encoded<T: Record>(value: &T) -> Vec<u8> {
@@ -119,6 +120,64 @@ fn snapshot_that_is_cut_or_longer_is_refused() {
     let mut other = snapshot;
     other.state[0] ^= 1;
     assert!(other.decode().is_err());
+}
+
+/// A snapshot cut into pieces, and how many octets were said to be in state and messages.
+fn pieces_of(core: &Core, bytes: usize) -> (Vec<Bytes>, u64, u64) {
+    let mut pieces = core.freeze().into_pieces(bytes);
+    let (count, state, messages) = (
+        pieces.count(),
+        pieces.state_bytes(),
+        pieces.messages_bytes(),
+    );
+    let mut all = Vec::new();
+    while let Some(piece) = pieces.next_piece().expect("all is in memory") {
+        assert!(piece.len() == bytes || all.len() as u64 + 1 == count);
+        all.push(piece);
+    }
+    assert_eq!(all.len() as u64, count);
+    (all, state, messages)
+}
+
+#[test]
+fn snapshot_in_pieces_of_any_size_is_the_whole_one() {
+    busy().core(|core| {
+        let whole = core.freeze().encode();
+        let octets = [&whole.state[..], &whole.messages].concat();
+        for bytes in [1, 7, 100, 1000, octets.len(), octets.len() + 1] {
+            let (pieces, state, messages) = pieces_of(core, bytes);
+            assert_eq!(pieces.concat(), octets, "pieces of {bytes}");
+            assert_eq!(state, whole.state.len() as u64);
+            assert_eq!(messages, whole.messages.len() as u64);
+            let mut thawing = Thawing::new(state, messages);
+            for piece in &pieces {
+                thawing.push(piece).expect("it is sound");
+            }
+            let same = thawing.finish().expect("all has come");
+            assert_eq!(same.digest(), core.digest(), "pieces of {bytes}");
+        }
+    });
+}
+
+#[test]
+fn snapshot_of_which_a_piece_is_missing_or_one_too_many_is_refused() {
+    busy().core(|core| {
+        let (pieces, state, messages) = pieces_of(core, 300);
+        for left_out in 0..pieces.len() {
+            let mut thawing = Thawing::new(state, messages);
+            let kept = pieces.iter().enumerate().filter(|(n, _)| *n != left_out);
+            let pushed = kept
+                .map(|(_, piece)| thawing.push(piece))
+                .collect::<Vec<_>>();
+            let is_read = pushed.iter().all(Result::is_ok) && thawing.finish().is_ok();
+            assert!(!is_read, "without piece {left_out}");
+        }
+        let mut thawing = Thawing::new(state, messages);
+        for piece in &pieces {
+            thawing.push(piece).expect("it is sound");
+        }
+        assert!(thawing.push(&[0]).is_err());
+    });
 }
 
 #[test]

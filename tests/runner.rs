@@ -7,6 +7,8 @@
 //! lockstep are checked against each other besides. Faults planted into the machine below show that
 //! each of these checks can fail.
 
+#[path = "runner/answers.rs"]
+mod answers;
 #[path = "runner/canaries.rs"]
 mod canaries;
 #[path = "runner/cluster.rs"]

@@ -246,3 +246,24 @@ fn a_message_without_header_or_body_stays_without() {
         );
     }
 }
+
+#[test]
+fn a_connection_on_which_nothing_moves_gives_its_buffers_back_once_and_is_let_alone() {
+    let mut broker = Broker::start(&["--log-enable", "trace+:Network", "--log-enable", "info+"]);
+    let mut quiet = Client::open(broker.address());
+    quiet.attach(0, "quiet");
+    quiet.declare(0, "q");
+    for _ in 0..20 {
+        quiet.publish(0, "q", &vec![b'x'; 60_000]);
+    }
+    quiet.sync(0);
+    let address = quiet.stream.local_addr().expect("it is connected");
+    let line = format!("{address}: idle");
+    broker.log_line(&line);
+    // Were it looked at again and again, it would be so meanwhile.
+    for _ in 0..20 {
+        Client::open(broker.address()).attach(0, "other");
+    }
+    let idle = broker.log().iter().filter(|logged| logged.contains(&line));
+    assert_eq!(idle.count(), 1);
+}

@@ -2,18 +2,20 @@
 //! seed decides everything. Faults come first and then healing; what must hold is in `checks`, beside
 //! what the runner's clients are told.
 //!
-//! `FERRYMQ_SIM_SEEDS=n` tries so many seeds; `FERRYMQ_SEED=n` tries one again.
+//! `cargo test --profile simulation --test simulator` is quick and has all assertions.
+//! `FERRYMQ_SIM_SEEDS=n` tries so many seeds of a simulated minute; `FERRYMQ_SEED=n` tries one again.
 
-#[path = "simulator/agreement.rs"]
-mod agreement;
+#[allow(dead_code)]
+#[path = "runner/answers.rs"]
+mod answers;
+#[path = "simulator/checks/mod.rs"]
+mod checks;
 #[allow(dead_code)]
 #[path = "runner/cluster.rs"]
 mod cluster;
 #[allow(dead_code)]
 #[path = "runner/connection.rs"]
 mod connection;
-#[path = "simulator/faults.rs"]
-mod faults;
 #[path = "simulator/group.rs"]
 mod group;
 #[allow(dead_code)]
@@ -21,6 +23,8 @@ mod group;
 mod ledger;
 #[path = "simulator/members.rs"]
 mod members;
+#[path = "simulator/mischief.rs"]
+mod mischief;
 #[allow(dead_code)]
 #[path = "runner/planted.rs"]
 mod planted;
@@ -29,6 +33,8 @@ mod plants;
 #[allow(dead_code)]
 #[path = "runner/run.rs"]
 mod run;
+#[path = "simulator/schedule.rs"]
+mod schedule;
 #[allow(dead_code)]
 #[path = "runner/seed.rs"]
 mod seed;
@@ -37,6 +43,8 @@ mod seeds;
 #[allow(dead_code)]
 #[path = "runner/session.rs"]
 mod session;
+#[path = "simulator/shrink.rs"]
+mod shrink;
 #[path = "simulator/simulation.rs"]
 mod simulation;
 #[allow(dead_code)]
@@ -48,6 +56,8 @@ mod topology;
 #[allow(dead_code)]
 #[path = "runner/trace.rs"]
 mod trace;
+#[path = "simulator/watched.rs"]
+mod watched;
 #[allow(dead_code)]
 #[path = "runner/workload.rs"]
 mod workload;

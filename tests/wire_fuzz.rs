@@ -1,9 +1,11 @@
-//! Seeded fuzzers of what reads octets from outside, the wire room's and the journal's, and a short
-//! run of each.
+//! Seeded fuzzers of what reads octets from outside, the wire room's, the journal's and a group's, and
+//! a short run of each.
 //!
 //! `FUZZ_ROUNDS=100000 cargo test --test wire_fuzz` runs longer; a failure prints the seed, and
 //! `FUZZ_SEED=n FUZZ_ROUNDS=1` runs that one again.
 
+#[path = "wire_fuzz/raft_member.rs"]
+mod raft_member;
 mod wire_support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,11 +35,23 @@ const FUZZERS: &[(&str, Fuzzer)] = &[
     ("url", url),
     ("fact_record", fact_record),
     ("raft_message", raft_message),
+    ("member_noise", |_, mut seeded| {
+        raft_member::member_noise(&mut seeded)
+    }),
+    ("member_forged", |_, mut seeded| {
+        raft_member::member_forged(&mut seeded)
+    }),
     ("canary", canary),
     ("raft_canary", raft_canary),
+    ("member_canary", |_, mut seeded| {
+        raft_member::member_canary(&mut seeded)
+    }),
 ];
 
 const ROUNDS: u64 = 1500;
+
+/// A fuzzer with a whole group in each round has so many times fewer of them.
+const FEWER: u64 = 15;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -65,6 +79,10 @@ fn smoke() {
         .iter()
         .filter(|fuzzer| !fuzzer.0.ends_with("canary"))
     {
+        let rounds = match name.starts_with("member") {
+            true => rounds.div_ceil(FEWER),
+            false => rounds,
+        };
         run(name, rounds).unwrap();
     }
 }
@@ -74,6 +92,8 @@ fn the_canary_dies() {
     assert!(run("canary", 500).unwrap_err().starts_with("canary, seed "));
     let of_raft = run("raft_canary", 500).unwrap_err();
     assert!(of_raft.starts_with("raft_canary, seed "));
+    let of_member = run("member_canary", 5).unwrap_err();
+    assert!(of_member.starts_with("member_canary, seed "));
 }
 
 /// Holds a rule that does not hold: a damaged control is never read.

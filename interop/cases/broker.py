@@ -145,6 +145,7 @@ class Bystander(object):
         eventually(lambda: descriptors() <= self.descriptors, "its descriptors are back")
         growth = resident_kib() - self.resident_kib
         peak = resident_kib("VmHWM") - self.resident_kib
+        print "  memory grew by %d KiB, by %d at its peak" % (growth, peak)
         check(growth <= self.growth_kib, "memory grew by %d KiB", growth)
         check(self.peak_kib is None or peak <= self.peak_kib,
               "memory rose by %d KiB at its peak", peak)

@@ -5,9 +5,12 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use super::ids::{ChannelKey, ConnectionNumber, GroupTime, MemberId, ShardId};
 use super::message::Message;
+use super::parts::TransferOfParts;
 use crate::wire::{
     self, AcceptMode, CommandId, CreditUnit, ErrorCode, FlowMode, Map, SequenceSet, Text,
 };
@@ -149,6 +152,16 @@ pub enum Command {
     },
     /// An option that `apply` reads has a new value.
     Configure(Box<super::options::Options>),
+    /// Octets of a large message, which go ahead of its publish ([`Request::TransferOfParts`]): header
+    /// and body, in order.
+    BodyPart {
+        /// The connection that publishes it.
+        connection: ConnectionNumber,
+        /// How many octets were before; 0 begins a message.
+        at: u64,
+        /// The octets.
+        octets: Bytes,
+    },
     /// The body of a message on its way to a client is lost: the message leaves its queue, and the
     /// session fails.
     Lost {
@@ -174,7 +187,8 @@ record_enum!(Command {
     10 = Continue,
     11 = MemberDown { member, epoch },
     12 = Configure(options),
-    13 = Lost { at, delivery, text },
+    13 = BodyPart { connection, at, octets },
+    14 = Lost { at, delivery, text },
 });
 
 /// What all members know of a connection.
@@ -300,6 +314,8 @@ pub enum Request {
     /// A command that needs no doing here: it is completed (`execution.result`, an exception of the
     /// client's, accepts of nothing).
     Nothing,
+    /// `message.transfer` of a message that has come ahead in [`Command::BodyPart`]s.
+    TransferOfParts(Box<TransferOfParts>),
 }
 record_enum!(Request {
     0 = Sync,
@@ -329,6 +345,7 @@ record_enum!(Request {
     24 = QueueQuery(command),
     25 = Refused(refusal),
     26 = Nothing,
+    27 = TransferOfParts(publish),
 });
 
 /// Why a command was refused before it was proposed.

@@ -16,6 +16,8 @@ use super::ids::{
 use super::limits;
 use super::message::BodyHandle;
 use super::options::Options;
+use super::parts::Parts;
+use super::plant::{Plant, is_planted};
 use super::queue::{Queue, Remains};
 use super::session::{Session, SessionName};
 use super::slab::Slab;
@@ -126,6 +128,8 @@ pub struct Core {
     /// What messages take of the memory.
     pub(super) held: Held,
     pub(super) scratch: Scratch,
+    /// Large messages that have come in part. The last field: see its encoding.
+    pub(super) parts: Parts,
 }
 record!(Core {
     shard,
@@ -149,6 +153,7 @@ record!(Core {
     counters,
     held,
     scratch,
+    parts,
 });
 
 impl Core {
@@ -176,6 +181,7 @@ impl Core {
             counters: Counters::default(),
             held: Held::default(),
             scratch: Scratch::default(),
+            parts: Parts::default(),
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);
@@ -266,6 +272,11 @@ impl Core {
         queues.map(|(_, queue)| queue.entries.len()).sum()
     }
 
+    /// Octets of large messages that have come in part.
+    pub fn parts_bytes(&self) -> u64 {
+        self.parts.bytes()
+    }
+
     /// What the core wants of its sequencer.
     pub fn wants(&self) -> Wants {
         Wants {
@@ -348,8 +359,9 @@ impl Core {
                 request,
             } => {
                 let connection = key(at.connection);
-                if let Some(session) = self.attached(connection, at.channel) {
-                    self.session_command(session, id, sync, request, out);
+                match self.attached(connection, at.channel) {
+                    Some(session) => self.session_command(session, id, sync, request, out),
+                    None => self.parts.forget(connection),
                 }
             }
             Command::Completed { at, commands } => {
@@ -393,15 +405,12 @@ impl Core {
             }
             Command::Tick => self.tick(),
             Command::Continue => self.run_work(out),
-            Command::MemberDown { member, epoch } => {
-                let state = self.origins.entry(member).or_default();
-                let is_open = state.epoch <= epoch && state.closed < epoch;
-                state.closed = state.closed.max(epoch);
-                // A later epoch ended what the closed one held, and its own is not concerned.
-                if is_open {
-                    self.end_member(member, out);
-                }
-            }
+            Command::MemberDown { member, epoch } => self.member_down(member, epoch, out),
+            Command::BodyPart {
+                connection,
+                at,
+                octets,
+            } => self.body_part(key(connection), at, &octets),
             Command::Lost { at, delivery, text } => {
                 if let Some(session) = self.attached(key(at.connection), at.channel) {
                     self.lose(session, delivery, &text, out);
@@ -411,6 +420,22 @@ impl Core {
                 self.options = *options;
                 self.purge_due = purge_due(self.time, &self.options);
             }
+        }
+    }
+
+    fn member_down(&mut self, member: MemberId, epoch: u64, out: &mut Out) {
+        let state = self.origins.entry(member).or_default();
+        let is_open = state.epoch <= epoch && state.closed < epoch;
+        state.closed = state.closed.max(epoch);
+        // A later epoch ended what the closed one held, and its own is not concerned.
+        if is_open && !is_planted(Plant::DownKeepsHeld) {
+            self.end_member(member, out);
+        }
+    }
+
+    fn body_part(&mut self, connection: ConnectionKey, at: u64, octets: &[u8]) {
+        if self.connections.id(connection).is_some() {
+            self.parts.add(connection, at, octets);
         }
     }
 
@@ -466,7 +491,12 @@ fn purge_due(now: GroupTime, options: &Options) -> GroupTime {
 
 fn take_next(last: &mut u64, seq: u64) -> Applied {
     match seq.cmp(&(*last + 1)) {
+        std::cmp::Ordering::Less if is_planted(Plant::ResendTaken) => Applied::Done,
         std::cmp::Ordering::Less => Applied::Seen,
+        std::cmp::Ordering::Greater if is_planted(Plant::GapTaken) => {
+            *last = seq;
+            Applied::Done
+        }
         std::cmp::Ordering::Greater => Applied::Gap {
             expected: *last + 1,
         },

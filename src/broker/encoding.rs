@@ -250,6 +250,15 @@ impl Record for Arc<[u8]> {
     }
 }
 
+impl Record for Bytes {
+    fn encode(&self, to: &mut Encoder) {
+        to.sized(self);
+    }
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
+        Ok(Bytes::copy_from_slice(from.sized("octets")?))
+    }
+}
+
 impl<A: Record, B: Record> Record for (A, B) {
     fn encode(&self, to: &mut Encoder) {
         self.0.encode(to);

@@ -60,6 +60,10 @@ pub const COMPLETED_RANGES_MAX: usize = crate::wire::limits::RANGES_MAX;
 /// forgetting some is no harm.
 pub const COMPLETED_REMEMBERED_MAX: usize = 1024;
 
+/// Octets of one message that comes in parts: more than any that a connection's assembly gives (128
+/// MiB, and what broker and exchange add to a header).
+pub const PARTS_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
 /// How many exchanges a message passes on its way from alternate to alternate, so that two that
 /// name each other end.
 pub const ALTERNATES_MAX: usize = 2;

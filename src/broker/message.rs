@@ -160,6 +160,24 @@ impl Message {
         Ok(message.finished())
     }
 
+    /// Makes a message of its content: the header as [`Message::new`] made it, so many octets, then
+    /// the body. None when the octets are not that, or the kinds (whether there is a header, and a body)
+    /// do not fit them.
+    pub fn of_content(
+        (has_header, has_body): (bool, bool),
+        header_bytes: usize,
+        content: Vec<u8>,
+    ) -> Option<Message> {
+        let (header, body) = content.split_at_checked(header_bytes)?;
+        let message = Message::kept(has_header.then_some(header), None).ok()?;
+        let is_sound = message.header() == header && (has_body || body.is_empty());
+        is_sound.then(|| Message {
+            has_body,
+            content: content.into_boxed_slice(),
+            ..message
+        })
+    }
+
     /// A message with its header, and room for a body.
     fn begun(header: Option<(&[u8], &Layout)>, exchange: &str, body_bytes: usize) -> Unfinished {
         let header_bytes = header.map_or(0, |(header, layout)| {

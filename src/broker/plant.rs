@@ -1,6 +1,7 @@
-//! Faults planted on purpose, for the tests that must find them: all that keeps what is durable, but
-//! for the journal itself, which has its own. A release build has none of them.
+//! Faults planted on purpose, for the tests that must find them: in the core, and in all that keeps
+//! what is durable, but for the journal itself, which has its own. A release build has none of them.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A fault.
@@ -32,10 +33,38 @@ pub enum Plant {
     SpareIgnored,
     /// The broker goes on when its journal has failed.
     FailureIgnored,
+    /// What was sent again is taken again.
+    ResendTaken,
+    /// A batch is taken though one before it is missing.
+    GapTaken,
+    /// What a member held that is down stays held.
+    DownKeepsHeld,
+    /// What an ended session held goes back without the flag.
+    GivenBackUnflagged,
+    /// What is released is not looked for in its place.
+    ReleasedOutOfSight,
+    /// An accept takes the message behind, too.
+    AcceptTakesNext,
+    /// A commit publishes the first message only.
+    HalfCommitted,
+    /// A commit settles nothing.
+    CommitKeepsAccepted,
+    /// A rollback settles what was accepted.
+    RollbackSettles,
+    /// Headroom is not used up.
+    HeadroomUnspent,
+    /// Where a subscription stands in its queue is not in the snapshot.
+    CursorLeftOut,
+    /// Who has a queue for itself is not in the snapshot.
+    OwnerLeftOut,
+    /// A name can be attached twice.
+    NameTakenTwice,
+    /// A message is offered to two.
+    OfferedTwice,
 }
 
 /// All of them, by the names that tests give.
-const NAMES: [(&str, Plant); 12] = [
+const NAMES: [(&str, Plant); 26] = [
     ("later-batch-overtakes", Plant::LaterBatchOvertakes),
     ("batch-in-two-records", Plant::BatchInTwoRecords),
     ("accept-not-said", Plant::AcceptNotSaid),
@@ -48,7 +77,25 @@ const NAMES: [(&str, Plant); 12] = [
     ("full-ignored", Plant::FullIgnored),
     ("spare-ignored", Plant::SpareIgnored),
     ("failure-ignored", Plant::FailureIgnored),
+    ("resend-taken", Plant::ResendTaken),
+    ("gap-taken", Plant::GapTaken),
+    ("down-keeps-held", Plant::DownKeepsHeld),
+    ("given-back-unflagged", Plant::GivenBackUnflagged),
+    ("released-out-of-sight", Plant::ReleasedOutOfSight),
+    ("accept-takes-next", Plant::AcceptTakesNext),
+    ("half-committed", Plant::HalfCommitted),
+    ("commit-keeps-accepted", Plant::CommitKeepsAccepted),
+    ("rollback-settles", Plant::RollbackSettles),
+    ("headroom-unspent", Plant::HeadroomUnspent),
+    ("cursor-left-out", Plant::CursorLeftOut),
+    ("owner-left-out", Plant::OwnerLeftOut),
+    ("name-taken-twice", Plant::NameTakenTwice),
+    ("offered-twice", Plant::OfferedTwice),
 ];
+
+thread_local! {
+    static PLANTED_HERE: Cell<u8> = const { Cell::new(0) };
+}
 
 static PLANTED: AtomicU8 = AtomicU8::new(0);
 
@@ -62,9 +109,16 @@ pub fn plant(name: &str) -> bool {
     found.is_some()
 }
 
+/// Plants a fault in this thread alone, or none: where cores of others run in the same process.
+#[doc(hidden)]
+pub fn plant_here(plant: Option<Plant>) {
+    PLANTED_HERE.set(plant.map_or(0, |plant| plant as u8));
+}
+
 /// Whether a fault is planted; never in a release build.
 #[doc(hidden)]
 #[inline]
 pub fn is_planted(plant: Plant) -> bool {
-    cfg!(debug_assertions) && PLANTED.load(Ordering::Relaxed) == plant as u8
+    cfg!(debug_assertions)
+        && (PLANTED.load(Ordering::Relaxed) == plant as u8 || PLANTED_HERE.get() == plant as u8)
 }

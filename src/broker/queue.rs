@@ -332,6 +332,9 @@ impl Queue {
         if entry.state == EntryState::Acquired {
             return None;
         }
+        if is_planted(Plant::OfferedTwice) && position.is_multiple_of(7) {
+            return self.entries.get(position);
+        }
         entry.state = EntryState::Acquired;
         self.available -= 1;
         self.counters.acquires += 1;
@@ -354,6 +357,8 @@ impl Queue {
         entry.redelivered |= set_redelivered;
         self.hint = if self.available == 0 {
             position
+        } else if is_planted(Plant::ReleasedOutOfSight) {
+            self.hint
         } else {
             self.hint.min(position)
         };

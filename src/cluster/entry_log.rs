@@ -15,26 +15,26 @@
 
 mod contents;
 mod records;
+mod snapshots;
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use self::contents::{Contents, SnapshotAt};
-use self::records::{EntryHead, PieceHead, Truncated};
+use self::records::{EntryHead, Truncated};
 use super::limits;
 use super::machine::Machine;
 use crate::broker::ids::ShardId;
-use crate::broker::snapshot::Snapshot;
+use crate::broker::snapshot::Thawing;
 use crate::broker::{Batch, Out};
 use crate::store::{
     self, Disk, Journal, OpenError, Part, Place, RecordAt, Recovery, RemoveError, State, Writer,
 };
 
 pub use self::records::{Configuration, RaftBase, RaftState, Voter};
-pub(super) use self::records::{octets, whole};
+pub(super) use self::records::{PieceHead, octets, whole};
+pub(super) use self::snapshots::Written;
 
 /// What can be chosen about a log. All of it may differ from one opening to the next.
 #[derive(Clone, Debug)]
@@ -43,6 +43,9 @@ pub struct Options {
     pub journal: store::Options,
     /// Octets of entries after which a snapshot is due; more when the last one was larger.
     pub snapshot_after_bytes: u64,
+    /// Octets of one piece of a snapshot that is written: [`limits::SNAPSHOT_PIECE_BYTES`], but in
+    /// tests. Those of a journal may have others.
+    pub snapshot_piece_bytes: usize,
     /// What is done wrongly on purpose, to test the tests.
     #[doc(hidden)]
     pub plant: Plant,
@@ -53,6 +56,7 @@ impl Default for Options {
         Options {
             journal: store::Options::default(),
             snapshot_after_bytes: limits::SNAPSHOT_AFTER_BYTES,
+            snapshot_piece_bytes: limits::SNAPSHOT_PIECE_BYTES,
             plant: Plant::None,
         }
     }
@@ -362,28 +366,10 @@ impl EntryLog {
         read.map_err(|error| format!("the journal cannot be read back: {error}"))
     }
 
-    /// The newest snapshot: when the last entry in it was first written, and the state.
-    pub fn snapshot(&self) -> Result<Option<(u64, Snapshot)>, String> {
-        let Some(SnapshotAt { head, places }) = self.contents.snapshot() else {
-            return Ok(None);
-        };
-        let mut state = Vec::new();
-        for place in places {
-            let octets = self.read(place)?;
-            state.extend_from_slice(&octets[records::PIECE_HEAD_BYTES.min(octets.len())..]);
-        }
-        let cut = usize::try_from(head.state_bytes).unwrap_or(usize::MAX);
-        let messages = state.split_off(cut.min(state.len()));
-        Ok(Some((head.wall, Snapshot { state, messages })))
-    }
-
     /// The machine that the newest snapshot and the entries behind it give, up to an entry.
     pub fn replay<M: Machine>(&self, upto: u64) -> Result<M, String> {
-        let Some((_, snapshot)) = self.snapshot()? else {
-            return Err("the log has no snapshot to begin with".to_owned());
-        };
-        let index = self.snapshot_index();
-        let machine = machine_at(index, &snapshot)?;
+        let machine = self.snapshot()?;
+        let machine = machine.ok_or("the log has no snapshot to begin with")?;
         self.replay_onto(machine, upto)
     }
 
@@ -409,76 +395,14 @@ impl EntryLog {
 
     /// Whether so much was appended since the last snapshot that one more is due.
     pub fn is_snapshot_due(&self) -> bool {
+        self.is_snapshot_due_by(1)
+    }
+
+    /// Whether so many times as much was.
+    pub fn is_snapshot_due_by(&self, times: u64) -> bool {
         let last = self.contents.snapshot().map_or(0, SnapshotAt::bytes);
-        self.contents.entry_bytes() > last.max(self.options.snapshot_after_bytes)
-    }
-
-    /// Appends the state as it was behind an entry of the log, one that will never be taken back.
-    /// Whose journal it is stands in front of it once more, so that nothing before is needed.
-    pub fn take_snapshot(&mut self, index: u64, snapshot: Snapshot) -> Result<(), String> {
-        let at = self.contents.entry(index);
-        let wall = at.map(|at| at.wall).ok_or_else(|| {
-            format!("a snapshot at entry {index}, which is not in the log by itself")
-        })?;
-        self.write_snapshot(wall, index, snapshot)
-    }
-
-    /// Appends a state from elsewhere, that of the beginning or another member's: it is behind all
-    /// entries of the log. `wall` is when the last entry in it was first written.
-    pub fn install(&mut self, wall: u64, index: u64, snapshot: Snapshot) -> Result<(), String> {
-        if index < self.last_index() {
-            let last = self.last_index();
-            return Err(format!("a state at entry {index}, and the log has {last}"));
-        }
-        self.write_snapshot(wall, index, snapshot)?;
-        self.synced_index();
-        self.unsynced.clear();
-        if let Some(at) = self.contents.snapshot() {
-            self.unsynced.push_back((at.end(), index));
-        }
-        Ok(())
-    }
-
-    fn write_snapshot(&mut self, wall: u64, index: u64, snapshot: Snapshot) -> Result<(), String> {
-        if let Some(voter) = self.voter() {
-            self.vote(voter)?;
-        }
-        if let Some(state) = self.raft_state() {
-            self.promise(state)?;
-        }
-        let (state, messages) = (Bytes::from(snapshot.state), Bytes::from(snapshot.messages));
-        let (state_bytes, messages_bytes) = (state.len() as u64, messages.len() as u64);
-        let size = limits::SNAPSHOT_PIECE_BYTES;
-        let pieces = (state.len() + messages.len()).div_ceil(size).max(1);
-        let pieces = u32::try_from(pieces).map_err(|_| "a snapshot in too many pieces")?;
-        for piece in 0..pieces {
-            let head = PieceHead {
-                wall,
-                index,
-                piece,
-                pieces,
-                state_bytes,
-                messages_bytes,
-            };
-            let octets = records::octets(&head);
-            let start = piece as usize * size;
-            let of_state = cut(&state, start, size);
-            let of_messages = match (start + size).checked_sub(state.len()) {
-                None => Bytes::new(),
-                Some(_) => {
-                    let begin = start.max(state.len()) - state.len();
-                    cut(&messages, begin, size - of_state.len())
-                }
-            };
-            let parts = [
-                Part::Octets(&octets),
-                Part::Shared(&of_state),
-                Part::Shared(&of_messages),
-            ];
-            let place = self.write(records::SNAPSHOT, &parts)?;
-            self.contents.add_piece(head, place)?;
-        }
-        Ok(())
+        let due = last.max(self.options.snapshot_after_bytes);
+        self.contents.entry_bytes() > due.saturating_mul(times)
     }
 
     /// Takes back all entries behind one. It counts when it is on the disk: new ones in their place
@@ -563,20 +487,14 @@ pub fn give_back(journal: &Journal, segments: &[u64]) -> Result<(), String> {
 /// A machine as a snapshot has it.
 pub(in crate::cluster) fn machine_at<M: Machine>(
     index: u64,
-    snapshot: &Snapshot,
+    thawing: Thawing,
 ) -> Result<M, String> {
     let place = format!("the snapshot at entry {index}");
-    let machine = M::decode(snapshot).map_err(|error| format!("{place}: {error}"))?;
+    let machine = M::thaw(thawing).map_err(|error| format!("{place}: {error}"))?;
     match machine.index() {
         found if found == index => Ok(machine),
         found => Err(format!("{place} is one at entry {found}")),
     }
-}
-
-/// At most `count` octets from `start` on.
-fn cut(octets: &Bytes, start: usize, count: usize) -> Bytes {
-    let start = start.min(octets.len());
-    octets.slice(start..(start + count).min(octets.len()))
 }
 
 /// Takes a record as it is read.

@@ -5,6 +5,14 @@
 /// in which nothing is applied costs this many batches and no more.
 pub const PROPOSED_BATCHES_MAX: usize = 16;
 
+/// Octets of batches of one connection that are proposed and not yet applied, before reading from its
+/// socket pauses: as above. A large message passes it once.
+pub const PROPOSED_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// The same of all connections of a member: what many publishers of large messages cost it while
+/// nothing is applied, beside the last message of each.
+pub const PROPOSED_BY_MEMBER_BYTES_MAX: usize = 64 * 1024 * 1024;
+
 /// `Continue` entries that one call of `tick` applies, the lock being free between them. More work
 /// than this asks for another call, so that whoever calls can do something else meanwhile.
 pub const CONTINUES_PER_TICK_MAX: usize = 16;
@@ -58,9 +66,12 @@ pub const COMPACTION_LOOKS_MS: u64 = 2;
 /// that had: so at most as much is written for snapshots as for entries.
 pub const SNAPSHOT_AFTER_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Octets of one piece of a snapshot: a segment holds several, and reading one back takes no more
-/// memory than that.
-pub const SNAPSHOT_PIECE_BYTES: usize = 1024 * 1024;
+/// Octets of one piece of a snapshot, as it is written and as it travels: entries and heartbeats wait
+/// behind no more than some of these, and reading one back takes no more memory than that.
+pub const SNAPSHOT_PIECE_BYTES: usize = 256 * 1024;
+
+/// Octets of the largest piece that is taken: older versions wrote larger ones.
+pub const SNAPSHOT_PIECE_BYTES_MAX: usize = 1024 * 1024;
 
 /// Entries that are copied into the journal of a member that is behind, between two looks at whether
 /// it has room for more.
@@ -115,6 +126,10 @@ pub const RAFT_APPEND_BYTES: u64 = 256 * 1024;
 /// keeps in flight.
 pub const RAFT_INFLIGHT_MAX: usize = 64;
 
+/// Raft: octets of a member's proposals on their way to the leader, unless one alone has more: what a
+/// fast network takes at once, and what is sent again when the leader changes.
+pub const RAFT_PROPOSALS_ON_WAY_BYTES: usize = 4 * 1024 * 1024;
+
 /// Raft: octets of entries that the leader has ordered and no majority has: more proposals are sent
 /// again later, so that a leader without a majority fills neither its memory nor its disk.
 pub const RAFT_UNCOMMITTED_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -122,12 +137,39 @@ pub const RAFT_UNCOMMITTED_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Raft: octets of committed entries that are applied before anything else is done.
 pub const RAFT_APPLIED_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Raft: octets of one entry: a batch is one message of any size and little more. A larger one ends
-/// its connection.
-pub const RAFT_ENTRY_BYTES_MAX: usize = 128 * 1024 * 1024;
+/// Octets of a proposal beside its last command, and of one part of a large message: what comes behind
+/// waits for no more than this.
+pub const PROPOSAL_BYTES: usize = 256 * 1024;
 
-/// Raft: octets of one message as it travels, a snapshot in one piece being the largest.
-pub const RAFT_MESSAGE_BYTES_MAX: usize = 1024 * 1024 * 1024;
+/// Raft: octets of one entry: a proposal, whose last command is the largest that a client can send. A
+/// larger one ends its connection.
+pub const RAFT_ENTRY_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Raft: octets of one message as it travels: entries, of which one may be large, or a piece of a
+/// snapshot, and some numbers.
+pub const RAFT_MESSAGE_BYTES_MAX: usize =
+    RAFT_ENTRY_BYTES_MAX + RAFT_APPEND_BYTES as usize + 64 * 1024;
+
+/// Raft: octets of a snapshot: more than any machine's memory, so that sums of them stay numbers.
+pub const RAFT_SNAPSHOT_BYTES_MAX: u64 = 1 << 44;
+
+/// Raft: pieces of a snapshot that a newcomer asks for at once: enough for a fast network, and what
+/// other messages wait behind on a slow one.
+pub const RAFT_PIECES_WANTED_MAX: u32 = 8;
+
+/// Raft: ticks after which pieces that do not come are asked for again.
+pub const RAFT_PIECE_TICKS: u64 = 4;
+
+/// Raft: the same at most, doubling each time: on a network that is slower than was thought, asking
+/// sooner would only fill it.
+pub const RAFT_PIECE_TICKS_MAX: u64 = 40;
+
+/// Pieces of a member's own snapshot that wait for its disk: entries are written behind these.
+pub const SNAPSHOT_PIECES_UNSYNCED: usize = 8;
+
+/// By how many times more octets the next snapshot is put off while the last one travels: what comes
+/// behind that one is kept meanwhile.
+pub const SNAPSHOT_PUT_OFF_TIMES: u64 = 4;
 
 /// Raft: octets of the context of a message or entry, which only we fill.
 pub const RAFT_CONTEXT_BYTES_MAX: usize = 64;
@@ -139,6 +181,23 @@ pub const RAFT_RECENT_BYTES: usize = 8 * 1024 * 1024;
 /// majority is counted again.
 pub const RAFT_LEARNER_BEHIND_MAX: u64 = 64;
 
-/// Raft: ticks after which a snapshot that was sent and not answered is sent again: some seconds, in
-/// which a large one comes over a network that is not slow.
+/// Raft: ticks after which a leader whose disk is full hands the leadership on once more: when the disks
+/// of all are full, it shall not go round and round.
+pub const RAFT_HAND_OVER_TICKS: u64 = 200;
+
+/// Raft: ticks without a word of a member that gets a snapshot, after which it is offered again, and
+/// without a piece after which the member gives it up: some seconds.
 pub const RAFT_SNAPSHOT_TICKS: u64 = 100;
+
+/// Raft: milliseconds after which a proposal is sent again, where members have connections that keep
+/// order. It is lost there only with its connection, with its leader, or because the leader had too
+/// much on its way; sent again too early, it is one more entry that says nothing.
+pub const RAFT_RESEND_AFTER_MS: u64 = 500;
+
+/// Raft: octets of messages that wait for one member. What is more is dropped, as by a network: raft
+/// sends again what is missing.
+pub const RAFT_OUTGOING_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Raft: how long a member may hear of no leader, in milliseconds, before it ends its connections: some
+/// elections can fail in that time. Clients are to try other members then.
+pub const RAFT_NO_QUORUM_MS: u64 = 10_000;

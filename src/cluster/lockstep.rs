@@ -36,7 +36,7 @@ use super::clock::GroupClock;
 use super::entry_log;
 use super::machine::Machine;
 use super::outbox::Woken;
-use super::{Group, Millis, Outstanding, limits};
+use super::{Group, Millis, Outstanding, limits, proposal};
 use crate::broker::ids::{ConnectionNumber, GroupTime, MemberId, ShardId};
 use crate::broker::{Batch, Command, Core, Effect, Options, Origin};
 use crate::store;
@@ -49,6 +49,9 @@ pub struct Settings {
     /// Entries between two comparisons; more when the state is large, and `u64::MAX` for none but at
     /// the end.
     pub compare_every: u64,
+    /// Octets of a proposal, beside its last command, and of a part of a large message:
+    /// [`limits::PROPOSAL_BYTES`], but in tests.
+    pub proposal_bytes: usize,
     /// What goes wrong.
     pub faults: Faults,
 }
@@ -59,6 +62,7 @@ impl Settings {
         Settings {
             seed,
             compare_every: 50,
+            proposal_bytes: limits::PROPOSAL_BYTES,
             faults: Faults::USUAL,
         }
     }
@@ -111,6 +115,7 @@ fn group_of<M: Machine>(
     let is_full = is_full.unwrap_or_default();
     let state = Arc::new(Mutex::new(State {
         seed: settings.seed,
+        proposal_bytes: settings.proposal_bytes,
         now,
         clock: GroupClock::continued(base, now),
         index,
@@ -142,6 +147,8 @@ struct State<M> {
     index: u64,
     sequencer: usize,
     term: u64,
+    /// Octets of a proposal.
+    proposal_bytes: usize,
     members: Vec<Member<M>>,
     network: Network,
     /// What the members keep on their disks.
@@ -349,7 +356,7 @@ impl<M: Machine> State<M> {
             term: member.believes.1,
             seq: None,
             is_first: true,
-            bytes: member::encode_proposal(Origin::Sequencer, &[command]),
+            bytes: proposal::encode(Origin::Sequencer, &[command]).into(),
         };
         self.network.propose(now, proposal, &mut self.tally);
     }
@@ -549,19 +556,19 @@ impl<M: Machine> Seat<M> {
             if state.failure.is_some() || !member.outboxes.is_open(connection) {
                 return;
             }
-            member.number(state.now, connection, commands);
+            let count = member.number(state.now, connection, (commands, state.proposal_bytes));
             let (_, term) = member.believes;
-            let Some(pending) = member.pending.back() else {
-                return;
-            };
-            let proposal = Proposal {
-                from: self.place,
-                term,
-                seq: Some(pending.seq),
-                is_first: true,
-                bytes: pending.bytes.clone(),
-            };
-            state.network.propose(state.now, proposal, &mut state.tally);
+            let first = member.pending.len() - count;
+            for pending in member.pending.range(first..) {
+                let proposal = Proposal {
+                    from: self.place,
+                    term,
+                    seq: Some(pending.seq),
+                    is_first: true,
+                    bytes: pending.bytes.clone(),
+                };
+                state.network.propose(state.now, proposal, &mut state.tally);
+            }
         });
     }
 }
@@ -615,6 +622,11 @@ impl<M: Machine> Group for Seat<M> {
 
     fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed)
+    }
+
+    /// Every entry goes onto the disks.
+    fn is_memory_full(&self) -> bool {
+        self.is_full()
     }
 
     fn fail(&self, why: String) {

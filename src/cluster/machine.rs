@@ -5,7 +5,7 @@ use std::hash::Hasher;
 use crate::broker::digest::Digest;
 use crate::broker::encoding::EncodingError;
 use crate::broker::ids::{ConnectionKey, GroupTime, MemberId};
-use crate::broker::snapshot::Snapshot;
+use crate::broker::snapshot::{Frozen, Thawing};
 use crate::broker::{Applied, Batch, Core, Effect, Out, Wants};
 
 /// A deterministic state machine: [`Core`], or one with a fault planted in it, to see it caught.
@@ -31,14 +31,14 @@ pub trait Machine: Send + Sized + 'static {
     /// As [`Core::digest`].
     fn digest(&self) -> u64;
 
-    /// The state as bytes.
-    fn encode(&self) -> Snapshot;
+    /// As [`Core::freeze`].
+    fn freeze(&self) -> Frozen;
 
-    /// The state from bytes.
+    /// The state from bytes: as [`Thawing::finish`].
     ///
     /// # Errors
     /// When the bytes are not those of a state.
-    fn decode(snapshot: &Snapshot) -> Result<Self, EncodingError>;
+    fn thaw(thawing: Thawing) -> Result<Self, EncodingError>;
 }
 
 impl Machine for Core {
@@ -70,12 +70,12 @@ impl Machine for Core {
         Core::digest(self)
     }
 
-    fn encode(&self) -> Snapshot {
-        self.freeze().encode()
+    fn freeze(&self) -> Frozen {
+        Core::freeze(self)
     }
 
-    fn decode(snapshot: &Snapshot) -> Result<Self, EncodingError> {
-        snapshot.decode()
+    fn thaw(thawing: Thawing) -> Result<Self, EncodingError> {
+        thawing.finish()
     }
 }
 

@@ -16,6 +16,7 @@ pub mod lockstep;
 pub mod machine;
 pub mod outbox;
 pub mod paging;
+mod proposal;
 pub mod raft;
 pub mod solo;
 
@@ -32,12 +33,26 @@ pub struct Millis(pub u64);
 /// What a connection finds when it looks into its outbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outstanding {
-    /// Batches of the connection that are proposed and not yet applied. Reading from its socket
-    /// pauses while there are [`limits::PROPOSED_BATCHES_MAX`].
+    /// Batches of the connection that are proposed and not yet applied.
     pub proposed: usize,
+    /// Octets of these, where they are encoded.
+    pub proposed_bytes: usize,
+    /// Whether all connections of the member together have proposed as much as they may.
+    pub is_member_held: bool,
     /// The connection has no outbox any more: the group ended its sessions, and the socket is to be
     /// closed.
     pub is_ended: bool,
+}
+
+impl Outstanding {
+    /// Whether reading from the connection's socket pauses: it has proposed as much as it may
+    /// ([`limits::PROPOSED_BATCHES_MAX`], [`limits::PROPOSED_BYTES_MAX`]), or all have
+    /// ([`limits::PROPOSED_BY_MEMBER_BYTES_MAX`]). It is woken when that is over.
+    pub fn is_held(&self) -> bool {
+        self.proposed >= limits::PROPOSED_BATCHES_MAX
+            || self.proposed_bytes >= limits::PROPOSED_BYTES_MAX
+            || self.is_member_held
+    }
 }
 
 /// One member's seat in a group.
@@ -50,7 +65,7 @@ pub trait Group: Send + Sync {
 
     /// Makes an outbox for a new connection and gives the number that the connection has for this
     /// member's life. `waker` is woken whenever effects come to an empty outbox, and whenever
-    /// `proposed` has fallen below its bound.
+    /// [`Outstanding::is_held`] is over.
     fn open(&self, waker: Waker) -> ConnectionNumber;
 
     /// Proposes commands, all of one connection, and empties `commands`. At most
@@ -87,6 +102,12 @@ pub trait Group: Send + Sync {
     /// refused then.
     fn is_memory_full(&self) -> bool {
         false
+    }
+
+    /// Why this member can serve nobody at present, in words for clients. Those it had have no outbox
+    /// any more.
+    fn unserved(&self) -> Option<&'static str> {
+        None
     }
 
     /// The queue of a delivery to a connection and the message's place there, as text for a log. Only

@@ -41,6 +41,7 @@ struct Outbox {
     unsynced: VecDeque<u64>,
     waker: Waker,
     proposed: usize,
+    proposed_bytes: usize,
 }
 
 impl Outbox {
@@ -76,6 +77,8 @@ pub struct Outboxes {
     holding: BTreeSet<ConnectionNumber>,
     /// How far the journal is synced.
     synced: u64,
+    /// Octets of all batches that are proposed and not applied, also of connections that are closed.
+    proposed_bytes: usize,
 }
 
 impl Outboxes {
@@ -95,6 +98,7 @@ impl Outboxes {
             unsynced: VecDeque::new(),
             waker,
             proposed: 0,
+            proposed_bytes: 0,
         };
         self.boxes.insert(number, outbox);
         number
@@ -105,10 +109,24 @@ impl Outboxes {
         self.boxes.contains_key(&connection)
     }
 
-    /// Batches of a connection that are proposed and not yet applied.
-    pub fn proposed_by(&self, connection: ConnectionNumber) -> usize {
-        let found = self.boxes.get(&connection);
-        found.map_or(0, |outbox| outbox.proposed)
+    fn is_member_held(&self) -> bool {
+        self.proposed_bytes >= limits::PROPOSED_BY_MEMBER_BYTES_MAX
+    }
+
+    /// What a connection has proposed that is not yet applied.
+    pub fn outstanding(&self, connection: ConnectionNumber) -> Outstanding {
+        let Some(outbox) = self.boxes.get(&connection) else {
+            return Outstanding {
+                is_ended: true,
+                ..Outstanding::default()
+            };
+        };
+        Outstanding {
+            proposed: outbox.proposed,
+            proposed_bytes: outbox.proposed_bytes,
+            is_member_held: self.is_member_held(),
+            is_ended: false,
+        }
     }
 
     /// Gives up an outbox with what is in it.
@@ -119,6 +137,7 @@ impl Outboxes {
 
     /// Gives up all outboxes; numbers go on.
     pub fn close_all(&mut self) {
+        self.proposed_bytes = 0;
         self.boxes.clear();
         self.holding.clear();
     }
@@ -127,26 +146,16 @@ impl Outboxes {
     /// that none is allocated for each batch; one that has grown far is let go.
     pub fn take(&mut self, connection: ConnectionNumber, effects: &mut Vec<Effect>) -> Outstanding {
         debug_assert!(effects.is_empty(), "what is left there would be told late");
-        let Some(outbox) = self.boxes.get_mut(&connection) else {
-            return Outstanding {
-                proposed: 0,
-                is_ended: true,
-            };
-        };
-        if outbox.effects.is_empty() {
-            return Outstanding {
-                proposed: outbox.proposed,
-                is_ended: false,
-            };
+        let outstanding = self.outstanding(connection);
+        if let Some(outbox) = self.boxes.get_mut(&connection)
+            && !outbox.effects.is_empty()
+        {
+            if effects.capacity() > limits::OUTBOX_KEPT_EFFECTS {
+                *effects = Vec::new();
+            }
+            std::mem::swap(&mut outbox.effects, effects);
         }
-        if effects.capacity() > limits::OUTBOX_KEPT_EFFECTS {
-            *effects = Vec::new();
-        }
-        std::mem::swap(&mut outbox.effects, effects);
-        Outstanding {
-            proposed: outbox.proposed,
-            is_ended: false,
-        }
+        outstanding
     }
 
     /// Empties `out` into the outboxes of `member`'s connections, to be held until the journal is
@@ -217,20 +226,38 @@ impl Outboxes {
         });
     }
 
-    /// A batch of the connection is on its way.
-    pub fn proposed(&mut self, connection: ConnectionNumber) {
+    /// So many octets of the connection are on their way, with which a batch of its own ends or not.
+    pub fn proposed(&mut self, connection: ConnectionNumber, bytes: usize, is_last: bool) {
+        self.proposed_bytes += bytes;
         if let Some(outbox) = self.boxes.get_mut(&connection) {
-            outbox.proposed += 1;
+            outbox.proposed += usize::from(is_last);
+            outbox.proposed_bytes += bytes;
         }
     }
 
-    /// A batch of the connection has been applied.
-    pub fn applied(&mut self, connection: ConnectionNumber, woken: &mut Woken) {
+    /// So many octets of the connection have been applied.
+    pub fn applied(
+        &mut self,
+        connection: ConnectionNumber,
+        bytes: usize,
+        is_last: bool,
+        woken: &mut Woken,
+    ) {
+        let before = self.outstanding(connection);
+        let was_member_held = self.is_member_held();
+        self.proposed_bytes = self.proposed_bytes.saturating_sub(bytes);
         if let Some(outbox) = self.boxes.get_mut(&connection) {
-            outbox.proposed = outbox.proposed.saturating_sub(1);
-            if outbox.proposed + 1 == limits::PROPOSED_BATCHES_MAX {
-                woken.push(outbox.waker.clone());
-            }
+            outbox.proposed = outbox.proposed.saturating_sub(usize::from(is_last));
+            outbox.proposed_bytes = outbox.proposed_bytes.saturating_sub(bytes);
+        }
+        let after = self.outstanding(connection);
+        if was_member_held && !self.is_member_held() {
+            self.wake_all(woken);
+        } else if before.is_held()
+            && !after.is_held()
+            && let Some(outbox) = self.boxes.get(&connection)
+        {
+            woken.push(outbox.waker.clone());
         }
     }
 

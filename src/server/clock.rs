@@ -1,5 +1,7 @@
-//! The only clock.
+//! The only clock, and the only randomness.
 
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::cluster::Millis;
@@ -35,6 +37,11 @@ impl Clock {
         let at = self.start.checked_add(Duration::from_millis(milliseconds));
         tokio::time::Instant::from_std(at.unwrap_or_else(|| Instant::now() + YEAR))
     }
+}
+
+/// 64 random bits: the standard library seeds its hashers from the system.
+pub fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
 }
 
 /// Milliseconds since 1970 by the wall clock, for how long the broker was down.

@@ -4,7 +4,7 @@
 //!
 //! A socket is read only while its input can be worked on. It is not read
 //! - while the group has as many batches of this connection as it may hold and has not applied them
-//!   (`PROPOSED_BATCHES_MAX`), or has yet to answer an attach or detach: both clear without the peer;
+//!   (`Outstanding::is_held`), or has yet to answer an attach or detach: both clear without the peer;
 //! - while the peer has left more than `UNREAD_ANSWER_BYTES_MAX` of answers unread. Answers are what
 //!   its own commands asked for. This pause clears only when the peer reads, so it has an end: a
 //!   peer that takes no octet for `UNREAD_MILLISECONDS` is cut off. A client that is slow is slowed;
@@ -29,11 +29,11 @@ use tokio::time::Sleep;
 use super::clock::Clock;
 use super::doorbell::Doorbell;
 use super::limits;
+use super::peers::steward::KnownHosts;
 use super::registry::Registry;
 use crate::adapter::Adapter;
 use crate::broker::ids::ConnectionNumber;
 use crate::broker::{ConnectionRecord, Effect};
-use crate::cluster::limits::PROPOSED_BATCHES_MAX;
 use crate::cluster::{Group, Outstanding};
 use crate::protocol::{BrokerConfig, ClosedBy, Connection, Event};
 use crate::security::sasl::{Exchange, FAILED, Step};
@@ -54,6 +54,8 @@ pub struct Shared {
     pub connections_max: u32,
     /// Whether small frames are sent at once.
     pub is_nodelay: bool,
+    /// Where clients find the members of this broker's cluster.
+    pub known_hosts: KnownHosts,
 }
 
 /// The driver of one connection.
@@ -78,8 +80,8 @@ pub struct Driver {
     sleeps_until: u64,
     /// Heartbeat interval in milliseconds, 0 for none.
     heartbeat: u64,
-    /// When octets were last moved, in milliseconds.
-    moved_at: u64,
+    /// When octets were last moved, in milliseconds, if buffers are kept since.
+    moved_at: Option<u64>,
     /// Since when, in milliseconds, the socket has taken none of the octets that wait.
     stalled_since: Option<u64>,
     /// The socket is of no more use.
@@ -159,7 +161,7 @@ pub async fn run(stream: TcpStream, peer: SocketAddr, group: Arc<dyn Group>, sha
         sleep: None,
         sleeps_until: u64::MAX,
         heartbeat: 0,
-        moved_at: 0,
+        moved_at: None,
         stalled_since: None,
         is_dead: false,
         shared,
@@ -244,9 +246,7 @@ impl Driver {
             return false;
         };
         !self.protocol.is_closed()
-            && (open.adapter.is_pending()
-                || open.adapter.is_unread()
-                || open.outstanding.proposed >= PROPOSED_BATCHES_MAX)
+            && (open.adapter.is_pending() || open.adapter.is_unread() || open.outstanding.is_held())
     }
 
     /// Proposes the batch, if there is one, and takes the effects that are there already.
@@ -281,8 +281,19 @@ impl Driver {
             open.adapter
                 .handle_effects(&mut self.protocol, &mut open.effects);
         }
-        // The group has ended its sessions: the client is to come again.
-        self.is_dead |= open.outstanding.is_ended;
+        if open.outstanding.is_ended {
+            self.end_by_group();
+        }
+    }
+
+    /// The group has ended the connection's sessions: the client is to come again, or to try another
+    /// member.
+    fn end_by_group(&mut self) {
+        match self.group.unserved() {
+            _ if self.protocol.is_closed() => {}
+            Some(why) => self.protocol.close(CloseCode::CONNECTION_FORCED, why),
+            None => self.is_dead = true,
+        }
     }
 
     fn return_headroom(&mut self) -> bool {
@@ -349,6 +360,9 @@ impl Driver {
             let text = "Not authenticated!";
             return self.protocol.close(CloseCode::CONNECTION_FORCED, text);
         };
+        if let Some(why) = self.group.unserved() {
+            return self.protocol.close(CloseCode::CONNECTION_FORCED, why);
+        }
         if !self.shared.registry.admit(self.shared.connections_max) {
             let denied = "User connection denied by configured limit";
             return self.protocol.close(CloseCode::CONNECTION_FORCED, denied);
@@ -379,7 +393,8 @@ impl Driver {
             effects: Vec::new(),
             outstanding: Outstanding::default(),
         });
-        self.protocol.open_ok(&[]);
+        let known_hosts = self.shared.known_hosts.read().clone();
+        self.protocol.open_ok(&known_hosts);
     }
 
     fn log_closed(&self, code: CloseCode, text: &str, by: ClosedBy) {
@@ -431,7 +446,7 @@ impl Driver {
                     self.read_bytes = (self.read_bytes / 2).max(limits::READ_BYTES_MIN);
                 }
                 let now = self.shared.clock.time();
-                self.moved_at = now.0;
+                self.moved_at = Some(now.0);
                 self.protocol.handle_input(now, &mut self.input);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
@@ -454,7 +469,7 @@ impl Driver {
             match self.stream.try_write_vectored(&slices[..filled]) {
                 Ok(octets) => {
                     output.advance(octets);
-                    self.moved_at = self.shared.clock.millis().0;
+                    self.moved_at = Some(self.shared.clock.millis().0);
                     if let Some(open) = &mut self.open {
                         open.adapter.drained(octets);
                     }
@@ -489,14 +504,19 @@ impl Driver {
 
     /// When the buffers of a connection on which nothing moves are let go, in milliseconds.
     fn idle_deadline(&mut self) -> Option<u64> {
+        let moved_at = self.moved_at?;
         let spare = self.input.capacity() + self.protocol.output().idle_room();
         let is_holding = spare > limits::READ_BYTES_MIN;
-        is_holding.then(|| self.moved_at.saturating_add(limits::IDLE_MILLISECONDS))
+        is_holding.then(|| moved_at.saturating_add(limits::IDLE_MILLISECONDS))
     }
 
+    /// Lets buffers go, once until octets move again: the next look at the socket takes room anew,
+    /// which is no reason to let it go anew.
     fn release_buffers(&mut self) {
         self.input = BytesMut::new();
+        self.read_bytes = limits::READ_BYTES_MIN;
         self.protocol.output().release();
+        self.moved_at = None;
     }
 
     /// When the socket has taken nothing for too long, in milliseconds.
@@ -528,6 +548,7 @@ impl Driver {
             self.protocol.handle_timeout(now);
         }
         if self.idle_deadline().is_some_and(|at| at <= now.0) {
+            tracing::trace!(target: "Network", "{}: idle, its buffers are let go", self.peer);
             self.release_buffers();
         }
         if self.stall_deadline().is_some_and(|at| at <= now.0) {

@@ -3,10 +3,12 @@
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use super::clock::Clock;
 use super::limits;
 use crate::cluster::Group;
+use crate::cluster::raft::Live;
 use crate::cluster::solo::Solo;
 use crate::cluster::{compaction, paging};
 
@@ -18,20 +20,66 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts it.
+    /// Starts that of a broker that stands alone.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn start(solo: &Arc<Solo>, clock: Clock) -> Result<Keeper, String> {
-        let (stop, stopped) = mpsc::channel::<()>();
+    pub fn of_solo(solo: &Arc<Solo>, clock: Clock) -> Result<Keeper, String> {
         let solo = Arc::downgrade(solo);
-        let thread = thread::Builder::new().name("journal-keeper".to_owned());
+        let mut turns = 0;
+        Keeper::start("journal-keeper", limits::PAGING_INTERVAL, move || {
+            turns = (turns + 1) % limits::PAGINGS_PER_COMPACTION;
+            keep(&solo, clock, turns == 0)
+        })
+    }
+
+    /// Starts that of a member of a cluster.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn of_live(live: &Arc<Live>) -> Result<Keeper, String> {
+        let live = Arc::downgrade(live);
+        Keeper::start("journal-keeper", limits::PAGING_INTERVAL, move || {
+            let Some(live) = live.upgrade() else {
+                return false;
+            };
+            match live.give_back() {
+                Ok(()) => true,
+                Err(why) => {
+                    live.fail(why);
+                    false
+                }
+            }
+        })
+    }
+
+    /// Starts the one that does for a member of a cluster what takes long: snapshots are encoded and
+    /// decoded there.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn beside_live(live: &Arc<Live>, clock: Clock) -> Result<Keeper, String> {
+        let live = Arc::downgrade(live);
+        Keeper::start("snapshots", Duration::ZERO, move || {
+            let Some(live) = live.upgrade() else {
+                return false;
+            };
+            live.work_beside(|| clock.millis(), limits::PAGING_INTERVAL);
+            true
+        })
+    }
+
+    /// Does `work` again and again with a pause between, until it says that there will be no more.
+    fn start(
+        name: &str,
+        pause: Duration,
+        mut work: impl FnMut() -> bool + Send + 'static,
+    ) -> Result<Keeper, String> {
+        let (stop, stopped) = mpsc::channel::<()>();
+        let thread = thread::Builder::new().name(name.to_owned());
         let thread = thread.spawn(move || {
-            let mut turns = 0;
-            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(limits::PAGING_INTERVAL)
-            {
-                turns = (turns + 1) % limits::PAGINGS_PER_COMPACTION;
-                if !keep(&solo, clock, turns == 0) {
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
+                if !work() {
                     return;
                 }
             }

@@ -74,3 +74,78 @@ pub const IDLE_MILLISECONDS: u64 = 1000;
 
 /// Rounds of compaction in one look at the journal's room: whoever stops the broker waits for no more.
 pub const COMPACTIONS_PER_LOOK: u32 = 16;
+
+/// Octets of a frame of a member that has not said and proved who it is: a greeting and a proof are
+/// some dozens.
+pub const PEER_GREETING_BYTES_MAX: usize = 256;
+
+/// Octets of a text that a member says of itself: a URL of the greatest length fits.
+pub const PEER_TEXT_BYTES_MAX: usize = 4096;
+
+/// Octets of a frame in which a member says what it belongs to: three such texts, and little more.
+pub const PEER_HELLO_BYTES_MAX: usize = 4 * PEER_TEXT_BYTES_MAX;
+
+/// Octets of any other frame of a member: the largest message, and its kind.
+pub const PEER_FRAME_BYTES_MAX: usize = crate::cluster::limits::RAFT_MESSAGE_BYTES_MAX + 1;
+
+/// Octets for which there is room in one read from a member.
+pub const PEER_READ_BYTES: usize = 64 * 1024;
+
+/// Octets of messages that are put into one buffer, before it is written to a member.
+pub const PEER_WRITE_BYTES: usize = 256 * 1024;
+
+/// How long a member has to say and prove who it is; some machines start slowly, but a peer that says
+/// nothing is not waited for.
+pub const PEER_MEETING: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Peers at one moment that have not proved who they are. When one more comes, the oldest of them is
+/// dropped.
+pub const PEERS_UNPROVEN_MAX: usize = 128;
+
+/// Refused peers that the log names in one second; the others are counted.
+pub const REFUSALS_LOGGED_PER_SECOND: u32 = 10;
+
+/// How long a connection to a member is silent before it is asked whether it lives, and how long until
+/// it counts as dead.
+pub const PEER_PING: std::time::Duration = std::time::Duration::from_secs(1);
+/// See [`PEER_PING`].
+pub const PEER_SILENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Between two attempts to reach a member: at first, and at most, doubling. A member that comes back
+/// is found within the longer.
+pub const PEER_REDIAL_MIN: std::time::Duration = std::time::Duration::from_millis(50);
+/// See [`PEER_REDIAL_MIN`].
+pub const PEER_REDIAL_MAX: std::time::Duration = std::time::Duration::from_millis(1000);
+
+/// Between two looks at who is there, while a group is being formed.
+pub const FORMING_INTERVAL: std::time::Duration = std::time::Duration::from_millis(250);
+
+/// Between two looks at who takes part, once there is a group.
+pub const STEWARD_INTERVAL: std::time::Duration = std::time::Duration::from_millis(250);
+
+/// Between two requests of a newcomer to take part, and how long one counts.
+pub const JOIN_INTERVAL: std::time::Duration = std::time::Duration::from_millis(500);
+/// See [`JOIN_INTERVAL`].
+pub const JOIN_MILLISECONDS: u64 = 5_000;
+
+/// Octets of a cluster key, at least: as many as its proofs have.
+pub const CLUSTER_KEY_BYTES_MIN: usize = 32;
+
+/// Octets of a cluster key or a file with certificates, at most: a larger file is a mistake.
+pub const CLUSTER_FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Members that left and are remembered, the newest: they are refused by name.
+pub const MEMBERS_LEFT_MAX: usize = 256;
+
+/// How long a member that is told to stop waits until the order has its farewell, and as long again
+/// until another leads.
+pub const FAREWELL: std::time::Duration = std::time::Duration::from_secs(3);
+
+/// `--cluster-down-after` at most, in milliseconds: an hour. A longer one is a mistake.
+pub const DOWN_AFTER_MILLISECONDS_MAX: u64 = 60 * 60 * 1000;
+
+/// Between two looks whether the disk has what a start waits for.
+pub const SYNC_LOOK: std::time::Duration = std::time::Duration::from_millis(2);
+
+/// Between two looks whether a member has caught up, or is done with its end.
+pub const READY_LOOK: std::time::Duration = std::time::Duration::from_millis(10);

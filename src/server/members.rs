@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::clock::{self, Clock};
 use super::options::Options;
-use super::storage;
+use super::{cluster, storage};
 use crate::broker;
 use crate::cluster::entry_log;
 use crate::cluster::lockstep::start::{Started, Storage, seats_on_disks};
@@ -15,7 +15,7 @@ use crate::cluster::lockstep::{Seat, Settings, seats};
 use crate::store::Disk;
 
 /// Makes a directory, if need be, so that its name survives a crash.
-fn make_directory(directory: &Path) -> io::Result<()> {
+pub(super) fn make_directory(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     let parent = directory.parent();
     let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
@@ -53,6 +53,11 @@ pub fn start(
     if directory.join(storage::JOURNAL).exists() {
         return Err(format!(
             "{shown}: the data directory is that of a broker that stands alone"
+        ));
+    }
+    if cluster::is_in(directory) {
+        return Err(format!(
+            "{shown}: the data directory is that of a member of a cluster"
         ));
     }
     if member_directory(directory, count).exists() {

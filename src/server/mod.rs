@@ -17,6 +17,8 @@
 
 pub mod accept;
 pub mod clock;
+pub mod cluster;
+pub mod cluster_options;
 pub mod doorbell;
 pub mod driver;
 pub mod journal_tool;
@@ -27,6 +29,7 @@ pub mod log;
 pub mod members;
 pub mod memory;
 pub mod options;
+pub mod peers;
 pub mod plant;
 pub mod registry;
 pub mod sequencer;

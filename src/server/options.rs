@@ -10,6 +10,7 @@ use std::str::FromStr;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, ValueEnum};
 
+use super::cluster_options::ClusterOptions;
 use super::limits;
 use crate::security::access::Auth;
 
@@ -125,6 +126,10 @@ pub struct Options {
     #[arg(long, env = "QPID_LOCKSTEP_SEED", value_name = "N")]
     pub lockstep_seed: Option<u64>,
 
+    /// How brokers act as one.
+    #[command(flatten)]
+    pub cluster: ClusterOptions,
+
     /// What is logged.
     #[command(flatten)]
     pub log: LogOptions,
@@ -169,6 +174,8 @@ pub enum GroupKind {
     Solo,
     /// Several members in this process, with faults: for tests.
     Lockstep,
+    /// This broker and others, in other processes, as a cluster.
+    Raft,
 }
 
 impl Options {
@@ -244,7 +251,7 @@ fn resolve(interface: &str) -> Result<Vec<IpAddr>, String> {
 
 /// A duration as qpidd takes it: a number, and s, ms, us or ns behind it, else `unit` is meant.
 /// In milliseconds, rounded up so that some time never becomes none.
-fn duration(text: &str, unit: &str) -> Result<u64, String> {
+pub(super) fn duration(text: &str, unit: &str) -> Result<u64, String> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, suffix) = text.split_at(digits);
     let wrong = || format!("{text}: not a number with s, ms, us or ns behind it");

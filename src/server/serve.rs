@@ -1,7 +1,5 @@
 //! From options to a running broker, and its end.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::io::Write;
 use std::net::IpAddr;
 use std::process::ExitCode;
@@ -13,12 +11,14 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::accept::{self, Ended};
-use super::clock::Clock;
+use super::clock::{Clock, random};
+use super::cluster::Cluster;
 use super::driver::Shared;
 use super::keeper::Keeper;
 use super::listen::{self, Port};
 use super::log::{self, critical, notice};
 use super::options::{GroupKind, Options};
+use super::peers::steward::KnownHosts;
 use super::registry::Registry;
 use super::{limits, members, sequencer, storage};
 use crate::broker;
@@ -69,7 +69,17 @@ async fn serve(options: Options) -> Result<Ended, String> {
     // Before anybody learns the port: who has it may already say stop.
     let mut signals = Signals::catch()?;
     let places = places(&options)?;
-    let (groups, keeper) = start_groups(&options, clock)?;
+    let mut sequencers = JoinSet::new();
+    let known_hosts = KnownHosts::default();
+    let started = tokio::select! {
+        started = start_groups(&options, (clock, &known_hosts), &mut sequencers) => started?,
+        () = signals.told_to_stop() => return Ok(Ended::Well),
+    };
+    let Started {
+        groups,
+        keeper,
+        cluster,
+    } = started;
     let ports = open_ports(&options, &places)?;
     let shared = Arc::new(Shared {
         clock,
@@ -78,11 +88,8 @@ async fn serve(options: Options) -> Result<Ended, String> {
         realm: Text::from(options.realm.as_str()),
         connections_max: options.max_connections,
         is_nodelay: options.tcp_nodelay,
+        known_hosts,
     });
-    let mut sequencers = JoinSet::new();
-    for group in &groups {
-        sequencers.spawn(sequencer::run(group.clone(), clock));
-    }
     let (stop, stopped) = watch::channel(false);
     let mut listeners = JoinSet::new();
     for (port, group) in ports.into_iter().zip(&groups) {
@@ -102,6 +109,12 @@ async fn serve(options: Options) -> Result<Ended, String> {
         if joined.unwrap_or(Ended::AfterPanic) == Ended::AfterPanic {
             ended = Ended::AfterPanic;
         }
+    }
+    if let Some(cluster) = cluster {
+        if failed.is_none() {
+            cluster.leave().await;
+        }
+        cluster.end().await;
     }
     sequencers.shutdown().await;
     drop(keeper);
@@ -126,8 +139,12 @@ fn places(options: &Options) -> Result<Places, String> {
     if options.port.len() > limits::PORTS_MAX {
         return Err(format!("--port: more than {} ports", limits::PORTS_MAX));
     }
-    if options.group == GroupKind::Solo && options.port.len() != 1 {
+    if options.group != GroupKind::Lockstep && options.port.len() != 1 {
         return Err("--port: several ports are for --group lockstep".to_owned());
+    }
+    match options.group {
+        GroupKind::Raft => options.cluster.check()?,
+        GroupKind::Solo | GroupKind::Lockstep => options.cluster.check_unused()?,
     }
     let addresses = options.addresses()?;
     let mut open_to_all = Vec::new();
@@ -171,19 +188,36 @@ fn open_ports(options: &Options, places: &Places) -> Result<Vec<Port>, String> {
     Ok(ports)
 }
 
-/// One seat for each port, and who gives back the journal's room.
-type Started = (Vec<Arc<dyn Group>>, Option<Keeper>);
+/// What orders commands.
+struct Started {
+    /// One seat for each port.
+    groups: Vec<Arc<dyn Group>>,
+    /// Who gives back the journal's room.
+    keeper: Option<Keeper>,
+    /// The member of a cluster that this broker is.
+    cluster: Option<Cluster>,
+}
 
-/// One seat for each port.
-fn start_groups(options: &Options, clock: Clock) -> Result<Started, String> {
+/// One seat for each port. The tasks that call them go to `sequencers`.
+async fn start_groups(
+    options: &Options,
+    (clock, known_hosts): (Clock, &KnownHosts),
+    sequencers: &mut JoinSet<String>,
+) -> Result<Started, String> {
     let core_options = broker::Options {
         default_queue_limit: options.default_queue_limit,
         queue_purge_interval: options.queue_purge_interval,
     };
+    let mut started = Started {
+        groups: Vec::new(),
+        keeper: None,
+        cluster: None,
+    };
     match options.group {
         GroupKind::Solo => {
             let (solo, keeper) = storage::start(options, core_options, (clock, random()))?;
-            Ok((vec![solo], keeper))
+            started.groups.push(solo);
+            started.keeper = keeper;
         }
         GroupKind::Lockstep => {
             let seed = options.lockstep_seed.unwrap_or_else(random);
@@ -191,9 +225,21 @@ fn start_groups(options: &Options, clock: Clock) -> Result<Started, String> {
             let settings = lockstep::Settings::usual(seed);
             let random = random();
             let seats = members::start(options, core_options, settings, (clock, random))?;
-            Ok((seats.into_iter().map(seat_of).collect(), None))
+            started.groups = seats.into_iter().map(seat_of).collect();
+        }
+        GroupKind::Raft => {
+            let shared = (clock, known_hosts);
+            let cluster = Cluster::start(options, &core_options, shared, sequencers).await?;
+            started.groups.push(cluster.seat());
+            started.cluster = Some(cluster);
+            // Its seat is called already.
+            return Ok(started);
         }
     }
+    for group in &started.groups {
+        sequencers.spawn(sequencer::run(group.clone(), clock));
+    }
+    Ok(started)
 }
 
 fn seat_of(seat: lockstep::Seat<broker::Core>) -> Arc<dyn Group> {
@@ -229,11 +275,6 @@ fn host_name() -> String {
     }
 }
 
-/// 64 random bits: the standard library seeds its hashers from the system.
-fn random() -> u64 {
-    RandomState::new().hash_one(std::process::id())
-}
-
 /// A random UUID (version 4) as text.
 fn uuid() -> String {
     let (high, low) = (random(), random());
@@ -265,25 +306,25 @@ impl Signals {
     }
 }
 
+impl Signals {
+    /// Waits until one of them comes, and says which in the log.
+    async fn told_to_stop(&mut self) {
+        let name = tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        };
+        notice!("Broker", "Shutting down: {name}");
+    }
+}
+
 /// Waits until the broker is told to stop, or cannot go on: some text says why.
 async fn wait_for_the_end(
     signals: &mut Signals,
     sequencers: &mut JoinSet<String>,
     listeners: &mut JoinSet<Ended>,
 ) -> Option<String> {
-    let Signals {
-        terminate,
-        interrupt,
-    } = signals;
     tokio::select! {
-        _ = terminate.recv() => {
-            notice!("Broker", "Shutting down: SIGTERM");
-            None
-        }
-        _ = interrupt.recv() => {
-            notice!("Broker", "Shutting down: SIGINT");
-            None
-        }
+        () = signals.told_to_stop() => None,
         Some(joined) = sequencers.join_next() => {
             Some(joined.unwrap_or_else(|error| format!("a sequencer panicked: {error}")))
         }

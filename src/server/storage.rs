@@ -7,7 +7,7 @@ use super::clock::{self, Clock};
 use super::keeper::Keeper;
 use super::log::notice;
 use super::options::Options;
-use super::{limits, members, memory, plant};
+use super::{cluster, limits, members, memory, plant};
 use crate::broker;
 use crate::broker::ids::MemberId;
 use crate::broker::plant::{Plant, is_planted};
@@ -66,6 +66,12 @@ pub fn start(
             directory.display()
         ));
     }
+    if cluster::is_in(&directory) {
+        return Err(format!(
+            "{}: the data directory is that of a member of a cluster",
+            directory.display()
+        ));
+    }
     let disk = open_disk(&directory)?;
     let planted = plant::from_environment()?;
     let now = clock.millis();
@@ -94,7 +100,7 @@ pub fn start(
         ..journal
     };
     solo.page_with(pages_in(&directory, &pages, opening.store_id, memory)?);
-    let keeper = Keeper::start(&solo, clock)?;
+    let keeper = Keeper::of_solo(&solo, clock)?;
     Ok((solo, Some(keeper)))
 }
 

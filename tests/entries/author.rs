@@ -80,6 +80,12 @@ impl Author {
         vec![self.entry(vec![open, attach]), self.ask(declare(queue))]
     }
 
+    /// One who goes on as this one with another state.
+    pub fn with(&self, core: Core) -> Author {
+        let (seq, next) = (self.seq, self.next);
+        Author { core, seq, next }
+    }
+
     /// The entry that asks something.
     pub fn ask(&mut self, request: Request) -> Entry {
         let id = self.next;

@@ -4,6 +4,7 @@
 
 use ferrymq::broker::Core;
 use ferrymq::cluster::entry_log::Plant;
+use ferrymq::cluster::limits::PROPOSAL_BYTES;
 use ferrymq::cluster::lockstep::dice::Dice;
 use ferrymq::cluster::lockstep::faults::Faults;
 use ferrymq::cluster::lockstep::{Seat, Settings};
@@ -84,6 +85,8 @@ impl Run {
             seed: self.dice.roll(),
             compare_every: 50,
             faults: self.faults,
+            // Half of the runs have their larger messages in parts.
+            proposal_bytes: [150, PROPOSAL_BYTES][self.dice.below(2) as usize],
         }
     }
 

@@ -16,6 +16,9 @@ use ferrymq::wire::CommandId;
 /// The wall-clock time at `Millis(0)`.
 pub const WALL_AT_ZERO: u64 = 1_700_000_000_000;
 
+/// Octets of a piece of a snapshot.
+pub const PIECE_BYTES: usize = 8 * 1024;
+
 /// Small segments and small snapshots, so that there are many.
 pub fn log_options(plant: Plant) -> entry_log::Options {
     entry_log::Options {
@@ -24,6 +27,7 @@ pub fn log_options(plant: Plant) -> entry_log::Options {
             ..store::Options::default()
         },
         snapshot_after_bytes: 40 * 1024,
+        snapshot_piece_bytes: PIECE_BYTES,
         plant,
     }
 }

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use ferrymq::broker::Core;
 use ferrymq::cluster::entry_log::{self, EntryLog, LogError, Plant, Voter};
-use ferrymq::cluster::limits::SNAPSHOT_PIECE_BYTES;
 use ferrymq::cluster::lockstep::dice::Dice;
 use ferrymq::store::{self, Disk, Journal, OpenError, Part, SimulatedDisk, Turn, Writer};
 
 use super::author::{Author, Entry, MEMBER, publish};
-use super::group::log_options;
+use super::group::{PIECE_BYTES, log_options};
 use super::seed;
 
 /// The wall-clock time of the n-th entry.
@@ -35,7 +34,7 @@ fn open(disk: &SimulatedDisk) -> Open {
 /// A new log that begins with the state that `author` begins with.
 fn begun(disk: &SimulatedDisk, author: &Author) -> Open {
     let mut log = open(disk);
-    let state = author.core.freeze().encode();
+    let state = author.core.freeze();
     let installed = log.log.install(wall(0), author.core.index(), state);
     installed.expect("it is empty");
     log
@@ -57,7 +56,7 @@ impl Open {
     }
 
     fn snapshot(&mut self, author: &Author) {
-        let (index, state) = (author.core.index(), author.core.freeze().encode());
+        let (index, state) = (author.core.index(), author.core.freeze());
         let taken = self.log.take_snapshot(index, state);
         taken.expect("the log has come so far");
     }
@@ -250,7 +249,7 @@ fn with_large_snapshot(disk: &SimulatedDisk) -> (Open, Author) {
     for entry in author.begin("q") {
         log.append(&entry);
     }
-    log.publish(&mut author, 25, SNAPSHOT_PIECE_BYTES / 8);
+    log.publish(&mut author, 25, PIECE_BYTES / 8);
     (log, author)
 }
 
@@ -389,7 +388,7 @@ fn what_a_snapshot_has_is_not_taken_back() {
     assert!(
         open(&disk)
             .log
-            .take_snapshot(2, author.core.freeze().encode())
+            .take_snapshot(2, author.core.freeze())
             .is_err()
     );
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ferrymq::broker::{Command, Core, Effect, Origin};
 use ferrymq::cluster::entry_log::{EntryLog, LogError, Plant};
+use ferrymq::cluster::limits::PROPOSAL_BYTES;
 use ferrymq::cluster::lockstep::faults::Faults;
 use ferrymq::cluster::lockstep::start::StartError;
 use ferrymq::cluster::lockstep::{Seat, Settings};
@@ -128,6 +129,7 @@ fn an_entry_is_acknowledged_when_a_majority_has_it_on_its_disks() {
     let settings = Settings {
         seed: 4,
         compare_every: 50,
+        proposal_bytes: PROPOSAL_BYTES,
         faults: Faults {
             delays: 1000,
             delay_ms_max: 40,

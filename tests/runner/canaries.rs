@@ -3,6 +3,7 @@
 
 use ferrymq::broker::ids::GroupTime;
 use ferrymq::broker::{Batch, Command, Effect, Out, Request};
+use ferrymq::cluster::limits::PROPOSAL_BYTES;
 use ferrymq::cluster::lockstep::Settings;
 use ferrymq::cluster::lockstep::faults::Faults;
 
@@ -18,6 +19,7 @@ fn with<F: Fault>(seed: u64) -> Result<Report, Failure> {
         seed,
         compare_every: u64::MAX,
         faults: Faults::NONE,
+        proposal_bytes: PROPOSAL_BYTES,
     };
     let plan = Plan::usual(seed, 2500);
     run(machines(Planted::<F>::machines(1), settings), plan)

@@ -18,6 +18,13 @@ pub trait Cluster {
     /// Ends and starts a member anew.
     fn restart(&self, now: Millis, place: usize);
 
+    /// Lets time pass on all seats. Gives when something happens next.
+    fn pass(&self, _before: Millis, now: Millis) -> Option<Millis> {
+        let seats = 0..self.len();
+        let next = seats.map(|place| self.seat(place).tick(now));
+        next.flatten().min()
+    }
+
     /// How often work was too much for one entry, where that is counted.
     fn continuations(&self) -> u64 {
         0

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use ferrymq::broker::ids::GroupTime;
-use ferrymq::broker::snapshot::Snapshot;
 use ferrymq::broker::{Batch, Command, Effect, Out, Request};
 use ferrymq::cluster::lockstep::Settings;
 
@@ -63,9 +62,9 @@ impl Fault for OwnClock {
 struct Forgetful;
 
 impl Fault for Forgetful {
-    fn carried(snapshot: &mut Snapshot) {
-        let counters = snapshot.state.len() - 16;
-        snapshot.state[counters..].fill(0);
+    fn carried(state: &mut Vec<u8>) {
+        let counters = state.len() - 16;
+        state[counters..].fill(0);
     }
 }
 

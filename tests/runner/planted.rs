@@ -2,7 +2,7 @@
 
 use ferrymq::broker::encoding::EncodingError;
 use ferrymq::broker::ids::{GroupTime, MemberId, ShardId};
-use ferrymq::broker::snapshot::Snapshot;
+use ferrymq::broker::snapshot::{Frozen, Thawing};
 use ferrymq::broker::{Applied, Batch, Core, Options, Out, Wants};
 use ferrymq::cluster::machine::Machine;
 
@@ -14,8 +14,8 @@ pub trait Fault: Default + Send + 'static {
     /// Changes what came out of an entry.
     fn after(&mut self, _index: u64, _out: &mut Out) {}
 
-    /// Changes a snapshot on its way.
-    fn carried(_snapshot: &mut Snapshot) {}
+    /// Changes the state of a snapshot on its way.
+    fn carried(_state: &mut Vec<u8>) {}
 
     /// What the fault's own state adds to the digest.
     fn digest(&self) -> u64 {
@@ -78,15 +78,14 @@ impl<F: Fault> Machine for Planted<F> {
         self.core.digest() ^ self.fault.digest()
     }
 
-    fn encode(&self) -> Snapshot {
-        self.core.freeze().encode()
+    fn freeze(&self) -> Frozen {
+        self.core.freeze()
     }
 
-    fn decode(snapshot: &Snapshot) -> Result<Self, EncodingError> {
-        let mut snapshot = snapshot.clone();
-        F::carried(&mut snapshot);
+    fn thaw(mut thawing: Thawing) -> Result<Self, EncodingError> {
+        F::carried(&mut thawing.state);
         Ok(Planted {
-            core: snapshot.decode()?,
+            core: thawing.finish()?,
             fault: F::default(),
         })
     }

@@ -4,6 +4,7 @@
 use ferrymq::broker::Request;
 use ferrymq::wire::{self, AcceptMode, AcquireMode, CreditUnit};
 
+use super::answers;
 use super::cluster::Cluster;
 use super::session::Doing;
 use super::topology::QUEUES;
@@ -104,7 +105,7 @@ fn whole<C: Cluster>(world: &mut World<C>, plan: Plan) -> Result<String, String>
 
 /// Everything comes to rest, what is left is fetched, and all of it is judged.
 pub fn end<C: Cluster>(world: &mut World<C>) -> Result<String, String> {
-    all_is_done(world)?;
+    answers::all_is_done(world)?;
     for connection in world.open_connections() {
         world.close(connection);
     }
@@ -112,32 +113,6 @@ pub fn end<C: Cluster>(world: &mut World<C>) -> Result<String, String> {
     fetch_all(world)?;
     world.ledger.judge(world.now.0)?;
     world.finish()
-}
-
-/// Every command of a session that is still there is completed by now.
-fn all_is_done<C: Cluster>(world: &mut World<C>) -> Result<(), String> {
-    world.rest()?;
-    for connection in world.open_connections() {
-        let sessions = world.connections[connection].sessions.iter();
-        let usable = sessions.filter(|(_, session)| session.is_usable());
-        let channels: Vec<u16> = usable.map(|(channel, _)| *channel).collect();
-        for channel in channels {
-            world.command((connection, channel), true, Request::Sync, Doing::Other);
-        }
-    }
-    world.rest()?;
-    for (place, connection) in world.connections.iter().enumerate() {
-        for (channel, session) in &connection.sessions {
-            if !session.is_usable() {
-                return Err(format!("{place}.{channel} was never answered"));
-            }
-            if !session.doings.is_empty() || !session.to_be_accepted.is_empty() {
-                let (doings, waits) = (&session.doings, &session.to_be_accepted);
-                return Err(format!("{place}.{channel} waits for {doings:?}, {waits:?}"));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Fetches what is left in all queues, in its order.

@@ -10,7 +10,8 @@ pub fn seeds(salt: u64, count: u64) -> Vec<u64> {
     }
     let more = std::env::var("FERRYMQ_SEEDS").ok();
     let more = more.and_then(|text| text.parse::<u64>().ok()).unwrap_or(1);
-    let seed = |n| of_this_run(salt + 100 * n);
+    let first = of_this_run(salt);
+    let seed = |n| first.wrapping_add(100 * n);
     (0..count * more).map(seed).collect()
 }
 

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use ferrymq::broker::ids::{GroupTime, ShardId};
 use ferrymq::broker::{Batch, Core, Options, Out};
+use ferrymq::cluster::limits::PROPOSAL_BYTES;
 use ferrymq::cluster::lockstep::Settings;
 use ferrymq::cluster::lockstep::dice::Dice;
 use ferrymq::cluster::lockstep::faults::Faults;
@@ -42,6 +43,7 @@ fn a_snapshot_and_the_rest_of_the_log_give_what_the_whole_log_gives() {
         seed,
         compare_every: u64::MAX,
         faults: Faults::NONE,
+        proposal_bytes: PROPOSAL_BYTES,
     };
     let plan = Plan::usual(seed, 2000);
     let machines = machines(Planted::<Writes>::machines(1), settings);

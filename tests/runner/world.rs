@@ -233,10 +233,9 @@ impl<C: Cluster> World<C> {
 
     /// Lets time pass on all seats. Gives when something happens next.
     pub fn tick(&mut self, milliseconds: u64) -> Option<Millis> {
-        self.now = Millis(self.now.0 + milliseconds);
-        let seats = 0..self.cluster.len();
-        let next = seats.map(|place| self.cluster.seat(place).tick(self.now));
-        next.flatten().min()
+        let before = self.now;
+        self.now = Millis(before.0 + milliseconds);
+        self.cluster.pass(before, self.now)
     }
 
     /// Whether the members are still together.

@@ -28,6 +28,7 @@ pub struct Ended {
 pub struct Broker {
     process: Child,
     pub ports: Vec<u16>,
+    out: Receiver<String>,
     log: Receiver<String>,
     seen: Vec<String>,
 }
@@ -80,7 +81,24 @@ impl Broker {
         }
     }
 
-    fn try_of(mut command: Command, options: &[&str]) -> Result<Broker, Ended> {
+    fn try_of(command: Command, options: &[&str]) -> Result<Broker, Ended> {
+        let mut broker = Broker::launch(command, options);
+        match broker.serves(options) {
+            true => Ok(broker),
+            false => {
+                let status = broker.wait();
+                let log = broker.log().to_vec();
+                Err(Ended { status, log })
+            }
+        }
+    }
+
+    /// Starts one that may not serve anybody yet.
+    pub fn launch_on(options: &[&str]) -> Broker {
+        Broker::launch(Command::new(env!("CARGO_BIN_EXE_ferrymq")), options)
+    }
+
+    fn launch(mut command: Command, options: &[&str]) -> Broker {
         let mut process = command
             .arg("serve")
             .args(match options.contains(&"--data-dir") {
@@ -97,16 +115,20 @@ impl Broker {
             .expect("the broker was built");
         let log = lines(process.stderr.take().expect("it is piped"));
         let out = lines(process.stdout.take().expect("it is piped"));
-        let mut broker = Broker {
+        Broker {
             process,
             ports: Vec::new(),
+            out,
             log,
             seen: Vec::new(),
-        };
-        if broker.find_line("running").is_none() {
-            let status = broker.wait();
-            let log = broker.log().to_vec();
-            return Err(Ended { status, log });
+        }
+    }
+
+    /// Waits until it serves clients, and reads its ports. False: it has ended, or does not serve in
+    /// time.
+    pub fn serves(&mut self, options: &[&str]) -> bool {
+        if self.find_line("running").is_none() {
+            return false;
         }
         let port = options.iter().position(|option| *option == "--port");
         let asked = port.map_or("", |at| options[at + 1]);
@@ -115,11 +137,12 @@ impl Broker {
             false => 0,
         };
         for _ in 0..told {
-            let line = out.recv_timeout(PATIENCE).expect("it tells its ports");
-            broker.ports.push(line.parse().expect("a port"));
+            let line = self.out.recv_timeout(PATIENCE);
+            let port = line.expect("it tells its ports").parse();
+            self.ports.push(port.expect("a port"));
         }
-        assert_eq!(out.try_iter().next(), None, "nothing else is told");
-        Ok(broker)
+        assert_eq!(self.out.try_iter().next(), None, "nothing else is told");
+        true
     }
 
     /// The process's number.

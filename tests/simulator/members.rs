@@ -2,22 +2,22 @@
 
 use ferrymq::broker::{Core, Request};
 use ferrymq::cluster::Millis;
-use ferrymq::cluster::raft::Plant;
 use ferrymq::cluster::raft::seats::{Faults, Seat};
 use ferrymq::wire::AcceptMode;
 
 use super::group::{cores, setup};
 use super::session::Doing;
+use super::watched::Watched;
 use super::world::{At, World};
 
-type Group = World<Vec<Seat<Core>>>;
+type Group = World<Vec<Seat<Watched<Core>>>>;
 
 /// Longer than an election takes, and than a member may be silent.
 const LONG_MS: u64 = 4000;
 
 /// A group that has its queues, on a network without faults.
 fn group(seed: u64) -> Group {
-    let setup = setup(seed, 3, Faults::NONE, Plant::None);
+    let setup = setup(seed, 3, Faults::NONE);
     let mut world = World::new(cores(setup), seed, 1);
     world.prepare().expect("nothing goes wrong");
     world

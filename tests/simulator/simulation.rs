@@ -1,29 +1,63 @@
 //! A run of the simulator: clients and faults first, then healing, then what must hold is checked.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ferrymq::broker::Request;
 use ferrymq::cluster::lockstep::dice::Dice;
 use ferrymq::cluster::machine::Machine;
-use ferrymq::cluster::raft::Plant;
 use ferrymq::cluster::raft::seats::{Faults, Seat, Setup, Tally};
 
-use super::agreement::Agreement;
-use super::faults::Mischief;
+use super::checks::agreement::Agreement;
+use super::checks::exclusivity::Exclusivity;
+use super::checks::order::Order;
+use super::checks::progress::Progress;
 use super::group::{cores, setup};
+use super::mischief::Mischief;
 use super::run;
+use super::schedule::{self, Event};
+use super::session::Doing;
+use super::watched::{self, Watched};
 use super::world::World;
 
-/// Steps of clients in one run, and milliseconds at most from one to the next.
-const STEPS: u64 = 800;
-const PACE: u64 = 20;
+/// Simulated milliseconds of clients and faults, in the seeds of every run of all tests.
+pub const LONG_MS: u64 = 60_000;
+
+/// Milliseconds at most from one step of a client to the next.
+const PACE: u64 = 120;
 
 /// Connections that clients come back to, and sessions on each.
 const CONNECTIONS: usize = 6;
 const SESSIONS: usize = 2;
 
-/// Simulated milliseconds in which a group must be whole once nothing goes wrong any more.
-const HEALED_MS: u64 = 30_000;
-
-/// Steps of clients after that.
+/// Steps of clients once nothing goes wrong any more.
 const STEPS_HEALED: u64 = 60;
+
+/// Milliseconds between two looks at a group that heals.
+const LOOK_MS: u64 = 20;
+
+/// What a run is made of.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub seed: u64,
+    /// How long clients and faults go on.
+    pub milliseconds: u64,
+    /// What goes wrong; None: what the seed gives.
+    pub schedule: Option<Vec<Event>>,
+    /// Changes how the group runs.
+    pub alter: fn(&mut Setup),
+}
+
+impl Plan {
+    /// A sound group.
+    pub fn of(seed: u64, milliseconds: u64) -> Plan {
+        Plan {
+            seed,
+            milliseconds,
+            schedule: None,
+            alter: |_| {},
+        }
+    }
+}
 
 /// What a run came to.
 #[derive(Debug)]
@@ -31,10 +65,17 @@ pub struct Report {
     pub commands: u64,
     pub deliveries: usize,
     pub entries: usize,
+    /// Entries that all members together applied.
+    pub applied: u64,
     pub compared: u64,
     pub states: u64,
     pub terms: usize,
+    pub ordered: u64,
+    pub exclusive: u64,
+    pub longest_heal_ms: u64,
+    pub members: usize,
     pub simulated_ms: u64,
+    pub skipped: u64,
     pub tally: Tally,
     /// A digest of all that happened.
     pub trace: u64,
@@ -45,115 +86,153 @@ pub struct Report {
 pub struct Failure {
     pub text: String,
     pub trace: u64,
+    /// What went wrong by then, as scheduled.
+    pub schedule: Vec<Event>,
+    /// When it was found, in milliseconds from the beginning.
+    pub at: u64,
 }
 
-/// A run of cores from a seed.
-pub fn simulate(seed: u64, plant: Plant) -> Result<Report, Failure> {
-    simulate_with(seed, plant, cores)
+/// A run of cores.
+pub fn simulate(plan: &Plan) -> Result<Report, Failure> {
+    simulate_with(plan, cores)
 }
 
 /// A run of a group that `form` makes.
 pub fn simulate_with<M: Machine>(
-    seed: u64,
-    plant: Plant,
-    form: impl FnOnce(Setup) -> Vec<Seat<M>>,
+    plan: &Plan,
+    form: impl FnOnce(Setup) -> Vec<Seat<Watched<M>>>,
 ) -> Result<Report, Failure> {
+    let seed = plan.seed;
     let mut dice = Dice::new(seed ^ 0x51E7);
     let members = if dice.chance(200) { 5 } else { 3 };
-    let group = form(setup(dice.roll(), members, Faults::NONE, plant));
-    let mischief = Mischief::new(dice);
+    let mut setup = setup(dice.roll(), members, Faults::NONE);
+    (plan.alter)(&mut setup);
+    let group = form(setup);
+    let drawn = schedule::draw(&mut dice, members, plan.milliseconds);
+    let schedule = plan.schedule.as_ref().unwrap_or(&drawn);
     let mut simulation = Simulation {
         world: World::new(group, seed, 1),
-        mischief,
+        mischief: Mischief::new(dice, schedule),
         agreement: Agreement::default(),
+        exclusivity: Exclusivity::default(),
+        order: Order::default(),
+        progress: Progress::default(),
+        began: 0,
     };
-    let began = simulation.world.now.0;
-    let result = simulation.run();
-    let Simulation {
-        mut world,
-        agreement,
-        mischief,
-    } = simulation;
-    let tally = world.cluster[0].tally();
-    world
-        .trace
-        .line(format_args!("{tally:?} {}", agreement.applied));
-    let trace = world.trace.digest();
-    match result {
-        Ok(()) => Ok(Report {
-            commands: world.commands,
-            deliveries: world.ledger.deliveries(),
-            entries: agreement.entries(),
-            compared: agreement.compared,
-            states: agreement.states,
-            terms: agreement.terms(),
-            simulated_ms: world.now.0 - began,
-            tally,
-            trace,
-        }),
-        Err(text) => Err(Failure {
-            text: format!(
-                "{text}\nFERRYMQ_SEED={seed}, {:?}\n{tally:?}\n{}\n{}",
-                mischief.rates,
-                world.cluster[0].standing(),
-                world.trace.tail()
-            ),
-            trace,
-        }),
-    }
+    simulation.began = simulation.world.now.0;
+    let run = AssertUnwindSafe(|| simulation.run(plan.milliseconds));
+    let result = catch_unwind(run).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let word = || panic.downcast_ref::<&str>().map(|word| (*word).to_owned());
+        let text = text.or_else(word).unwrap_or_default();
+        Err(format!("ended by a panic: {text}"))
+    });
+    simulation.report(result, schedule)
 }
 
 struct Simulation<M: Machine> {
     world: World<Vec<Seat<M>>>,
     mischief: Mischief,
     agreement: Agreement,
+    exclusivity: Exclusivity,
+    order: Order,
+    progress: Progress,
+    began: u64,
 }
 
 impl<M: Machine> Simulation<M> {
-    fn run(&mut self) -> Result<(), String> {
+    fn run(&mut self, milliseconds: u64) -> Result<(), String> {
         self.world.prepare()?;
-        let now = self.world.now;
-        self.world.cluster[0].set_faults(now, self.mischief.rates.network);
-        for _ in 0..STEPS {
+        self.began = self.world.now.0;
+        while self.since() < milliseconds {
             self.break_something();
             self.come_back();
             self.world.step(PACE)?;
             self.check()?;
         }
         self.heal()?;
+        self.answers_in_time()?;
         for _ in 0..STEPS_HEALED {
             self.world.step(1)?;
             self.check()?;
         }
         run::end(&mut self.world)?;
+        self.check()?;
         self.heal()?;
         self.is_whole()
     }
 
+    fn report(mut self, result: Result<(), String>, schedule: &[Event]) -> Result<Report, Failure> {
+        let at = self.since();
+        let world = &mut self.world;
+        let tally = world.cluster[0].tally();
+        let applied = self.agreement.applied;
+        world.trace.line(format_args!("{tally:?} {applied}"));
+        let trace = world.trace.digest();
+        match result {
+            Ok(()) => Ok(Report {
+                commands: world.commands,
+                deliveries: world.ledger.deliveries(),
+                entries: self.agreement.entries(),
+                applied,
+                compared: self.agreement.compared,
+                states: self.agreement.states,
+                terms: self.agreement.terms(),
+                ordered: self.order.first,
+                exclusive: self.exclusivity.deliveries,
+                longest_heal_ms: self.progress.longest_ms,
+                members: world.cluster.len(),
+                simulated_ms: at,
+                skipped: self.mischief.skipped,
+                tally,
+                trace,
+            }),
+            Err(text) => {
+                let (standing, tail) = (world.cluster[0].standing(), world.trace.tail());
+                Err(Failure {
+                    text: format!("{text}\n{tally:?}\n{standing}\n{tail}"),
+                    trace,
+                    schedule: schedule.iter().copied().filter(|e| e.at <= at).collect(),
+                    at,
+                })
+            }
+        }
+    }
+
+    /// Simulated milliseconds since clients began.
+    fn since(&self) -> u64 {
+        self.world.now.0 - self.began
+    }
+
     fn break_something(&mut self) {
-        let now = self.world.now;
-        let gone = self.mischief.step(&self.world.cluster, now);
-        for place in gone {
-            self.world
-                .trace
-                .line(format_args!("member {place} is gone"));
-            for connection in self.world.open_connections() {
-                if self.world.connections[connection].seat == place {
-                    self.world.gone(connection);
-                }
+        let (now, since) = (self.world.now, self.since());
+        let gone = self.mischief.step(&self.world.cluster, now, since);
+        self.are_gone(gone);
+    }
+
+    /// The connections of members that ended are gone.
+    fn are_gone(&mut self, members: Vec<usize>) {
+        for connection in self.world.open_connections() {
+            let seat = self.world.connections[connection].seat;
+            if members.contains(&seat) {
+                let line = format_args!("{connection}: member {seat} is gone");
+                self.world.trace.line(line);
+                self.world.gone(connection);
             }
         }
     }
 
     /// Clients whose connections are gone come back, to whichever member.
     fn come_back(&mut self) {
-        if self.world.open_connections().len() >= CONNECTIONS || !self.mischief.dice.chance(100) {
+        if self.world.open_connections().len() >= CONNECTIONS || !self.mischief.dice.chance(300) {
             return;
         }
         let members = self.world.cluster.len() as u64;
-        let connection = self
-            .world
-            .connect(self.mischief.dice.below(members) as usize);
+        let place = self.mischief.dice.below(members) as usize;
+        if !self.world.cluster[place].is_up() {
+            return;
+        }
+        let connection = self.world.connect(place);
         for _ in 0..SESSIONS {
             let name = format!("own {}", self.world.serials);
             self.world.attach(connection, &name, false);
@@ -163,40 +242,63 @@ impl<M: Machine> Simulation<M> {
     fn check(&mut self) -> Result<(), String> {
         let (seen, elected) = self.world.cluster[0].seen();
         self.agreement.applied(seen)?;
-        self.agreement.elected(elected)
-    }
-
-    /// Nothing goes wrong any more: the group is whole again, in time.
-    fn heal(&mut self) -> Result<(), String> {
-        let now = self.world.now;
-        self.mischief.mend(&self.world.cluster, now, true);
-        let until = now.0 + HEALED_MS;
-        while !self.world.cluster[0].is_whole() {
-            self.world.tick(5);
-            self.world.look_at_all()?;
-            self.world.together()?;
-            self.check()?;
-            if self.world.now.0 > until {
-                return Err("does not heal".to_owned());
-            }
-            // A disk that was told to refuse may do so only now.
-            let now = self.world.now;
-            for place in 0..self.world.cluster.len() {
-                if !self.world.cluster[place].is_up() {
-                    self.world.cluster[place].start(now, 0);
-                    self.lost_connections_of(place);
-                }
-            }
+        self.agreement.elected(elected)?;
+        for happened in watched::happened() {
+            let told = |text| format!("entry {}: {text}", happened.index);
+            self.exclusivity.happened(&happened).map_err(told)?;
+            let ordered = self.order.happened(&happened, &self.world.ledger);
+            ordered.map_err(told)?;
         }
         Ok(())
     }
 
-    fn lost_connections_of(&mut self, place: usize) {
-        for connection in self.world.open_connections() {
-            if self.world.connections[connection].seat == place {
-                self.world.gone(connection);
+    /// Nothing goes wrong any more: the group is whole again, in time.
+    fn heal(&mut self) -> Result<(), String> {
+        self.progress.begins(self.world.now);
+        loop {
+            let gone = self.mischief.mend(&self.world.cluster, self.world.now);
+            self.are_gone(gone);
+            if self.world.cluster[0].is_whole() {
+                self.progress.is_whole(self.world.now);
+                return Ok(());
             }
+            self.world.tick(LOOK_MS);
+            self.world.look_at_all()?;
+            self.world.together()?;
+            self.check()?;
+            self.progress.waits(self.world.now)?;
         }
+    }
+
+    /// On every member, a session is attached and a command confirmed in time.
+    fn answers_in_time(&mut self) -> Result<(), String> {
+        let began = self.world.now.0;
+        let mut asked = Vec::new();
+        for place in 0..self.world.cluster.len() {
+            let connection = self.world.connect(place);
+            let name = format!("own {}", self.world.serials);
+            let channel = self.world.attach(connection, &name, false);
+            let at = (connection, channel);
+            self.world.command(at, true, Request::Sync, Doing::Other);
+            asked.push(at);
+        }
+        loop {
+            self.world.tick(1);
+            self.world.look_at_all()?;
+            self.check()?;
+            let is_answered = |(connection, channel): &(usize, u16)| {
+                let session = self.world.connections[*connection].sessions.get(channel);
+                session.is_some_and(|session| session.doings.is_empty())
+            };
+            if asked.iter().all(is_answered) {
+                break;
+            }
+            Progress::unanswered(self.world.now.0 - began)?;
+        }
+        for (connection, _) in asked {
+            self.world.close(connection);
+        }
+        Ok(())
     }
 
     /// All members are in one state at the end.

@@ -10,6 +10,7 @@ use crate::broker::core::{Core, Work};
 use crate::broker::effect::{Delivery, Effect, Out};
 use crate::broker::ids::{ConnectionKey, GroupTime, QueueId, SessionId, SubscriptionId};
 use crate::broker::limits;
+use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::{Entry, EntryState};
 use crate::broker::selected::Selected;
 use crate::broker::selector::Selector;
@@ -250,7 +251,9 @@ impl Core {
         let sync = every > 0 && subscription.delivered.is_multiple_of(every);
         let (channel, key) = (session.channel, session.connection);
         let (id, subscription) = (session.take_outgoing(), subscription.tag.clone());
-        if let Some(connection) = self.connections.get_mut(session.connection_id) {
+        if let Some(connection) = self.connections.get_mut(session.connection_id)
+            && !is_planted(Plant::HeadroomUnspent)
+        {
             connection.spend(bytes);
         }
         out.rests_on_facts |= queue.is_durable && message.is_persistent;

@@ -11,6 +11,7 @@ use crate::broker::credit::Credit;
 use crate::broker::effect::{Out, Tag};
 use crate::broker::ids::{QueueId, QueueRef, SessionId, SubscriptionId};
 use crate::broker::limits;
+use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::{Entry, Queue, Remains};
 use crate::broker::ranges::without;
 use crate::broker::selector::Selector;
@@ -392,6 +393,9 @@ impl Core {
                 && core.dequeue(settled.queue, settled.position)
             {
                 queues.insert(settled.queue.id);
+                if is_planted(Plant::AcceptTakesNext) {
+                    core.dequeue(settled.queue, settled.position + 1);
+                }
             }
         });
         self.after_settling(id, out);

@@ -9,6 +9,7 @@ use crate::broker::effect::Out;
 use crate::broker::ids::{ConnectionKey, ExchangeId, GroupTime, QueueId, QueueRef, SessionId};
 use crate::broker::limits;
 use crate::broker::message::{Message, Stored};
+use crate::broker::parts::TransferOfParts;
 use crate::broker::queue::{Entry, EntryState};
 use crate::broker::session::TransactionPublish;
 use crate::wire::{AcceptMode, CommandId, ErrorCode};
@@ -50,6 +51,24 @@ impl Core {
             session.incoming.accepted.insert(command);
         }
         Ok(())
+    }
+
+    /// The same for a message that has come in parts. That it has is its proposer's duty: when it has
+    /// not, the session fails.
+    pub(super) fn transfer_of_parts(
+        &mut self,
+        id: SessionId,
+        command: CommandId,
+        publish: &TransferOfParts,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let connection = self.session(id).connection;
+        let Some(message) = self.parts.take(connection, publish) else {
+            let text = "the message has not come as it was sent";
+            return Err(refuse(ErrorCode::INTERNAL_ERROR, text));
+        };
+        let (destination, accept_mode) = (&publish.destination, publish.accept_mode);
+        self.transfer(id, command, destination, accept_mode, message.into(), out)
     }
 
     fn publish_in_transaction(

@@ -8,6 +8,7 @@ use crate::broker::core::{Core, Work};
 use crate::broker::effect::{Effect, Out};
 use crate::broker::ids::{ConnectionKey, MemberId, SessionId};
 use crate::broker::limits;
+use crate::broker::plant::{Plant, is_planted};
 use crate::broker::ranges::without;
 use crate::broker::session::{Session, SessionName};
 use crate::wire::{CommandId, DetachCode, ErrorCode, SequenceSet};
@@ -30,6 +31,7 @@ impl Core {
             self.end_session(session, false, out);
         }
         self.connections.remove(key);
+        self.parts.forget(key);
     }
 
     /// Ends all connections of a member.
@@ -76,11 +78,13 @@ impl Core {
             return;
         }
         if let Some(holder) = self.session_names.get(&name).copied() {
-            if !force {
+            if !force && !is_planted(Plant::NameTakenTwice) {
                 out.effects.push((key, refused(DetachCode::SESSION_BUSY)));
                 return;
             }
-            self.end_session(holder, true, out);
+            if force {
+                self.end_session(holder, true, out);
+            }
         }
         let attached = Effect::Attached {
             channel,
@@ -109,6 +113,8 @@ impl Core {
         if incoming.ranges() >= limits::COMPLETED_RANGES_MAX {
             let text = "too many gaps between completed commands that are not known-completed";
             let refusal = refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text);
+            let connection = self.session(id).connection;
+            self.parts.forget(connection);
             return self.fail_session(id, command, refusal, out);
         }
         let told = sync || matches!(request, Request::Sync);
@@ -137,6 +143,7 @@ impl Core {
                 accept_mode,
                 message,
             } => self.transfer(id, command, &destination, accept_mode, message, out),
+            Request::TransferOfParts(publish) => self.transfer_of_parts(id, command, &publish, out),
             Request::Accept { transfers } => self.accept(id, &transfers, out),
             Request::Release {
                 transfers,
@@ -432,7 +439,10 @@ impl Core {
 fn code_of(request: &Request) -> (u8, u8) {
     match request {
         Request::Sync => (3, 1),
-        Request::Transfer { .. } | Request::Refused(_) | Request::Nothing => (0, 0),
+        Request::Transfer { .. }
+        | Request::TransferOfParts(_)
+        | Request::Refused(_)
+        | Request::Nothing => (0, 0),
         Request::Accept { .. } => (4, 2),
         Request::Reject { .. } => (4, 3),
         Request::Release { .. } => (4, 4),

@@ -7,6 +7,7 @@ use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::effect::Out;
 use crate::broker::ids::{QueueRef, SessionId};
+use crate::broker::plant::{Plant, is_planted};
 use crate::broker::session::Transaction;
 use crate::wire::ErrorCode;
 
@@ -34,13 +35,18 @@ impl Core {
         }
         for (first, last) in self.session(id).unsettled_ranges(&transaction.accepts) {
             for count in first..=last {
-                if let Some(settled) = self.settle(id, count) {
+                if let Some(settled) = self.settle(id, count)
+                    && !is_planted(Plant::CommitKeepsAccepted)
+                {
                     self.dequeue(settled.queue, settled.position);
                 }
             }
         }
         for publish in transaction.publishes {
             self.enqueue_committed(publish, out);
+            if is_planted(Plant::HalfCommitted) {
+                break;
+            }
         }
         self.wake_starved(id, out);
         Ok(())
@@ -75,6 +81,7 @@ impl Core {
             let session = self.session_mut(id);
             for count in first..=last {
                 if let Some(unsettled) = session.unsettled.get_mut(count) {
+                    unsettled.is_acquired &= !is_planted(Plant::RollbackSettles);
                     unsettled.is_in_transaction = false;
                 }
             }

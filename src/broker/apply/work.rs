@@ -58,7 +58,8 @@ impl Core {
                 break;
             };
             if unsettled.is_acquired {
-                self.put_back(&unsettled, true, &mut back);
+                let is_flagged = !is_planted(Plant::GivenBackUnflagged);
+                self.put_back(&unsettled, is_flagged, &mut back);
             }
         }
         if is_done {

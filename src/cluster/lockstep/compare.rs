@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::faults::Tally;
 use crate::broker::ids::MemberId;
+use crate::broker::snapshot::Thawing;
 use crate::cluster::entry_log::EntryLog;
 use crate::cluster::limits;
 use crate::cluster::machine::Machine;
@@ -86,10 +87,11 @@ impl Comparison {
         index: u64,
         tally: &mut Tally,
     ) -> Result<(), String> {
-        let snapshot = machine.encode();
+        let snapshot = machine.freeze().encode();
         self.state_bytes = (snapshot.state.len() + snapshot.messages.len()) as u64;
         let place = format!("the snapshot of member {} at entry {index}", member.0);
-        let decoded = M::decode(&snapshot).map_err(|error| format!("{place}: {error}"))?;
+        let thawed = Thawing::of(&snapshot).and_then(M::thaw);
+        let decoded = thawed.map_err(|error| format!("{place}: {error}"))?;
         let (before, after) = (machine.digest(), decoded.digest());
         if before != after {
             return Err(format!(

@@ -39,7 +39,7 @@ impl<M: Machine> State<M> {
         let member = &mut self.members[place];
         let Some(log) = &mut member.log else { return };
         if log.wants_snapshot() {
-            log.hold(member.machine.index(), member.machine.encode());
+            log.hold(member.machine.index(), member.machine.freeze());
         }
         self.write_later(place);
     }

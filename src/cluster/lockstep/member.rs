@@ -11,7 +11,7 @@ use crate::broker::ids::{ConnectionNumber, MemberId};
 use crate::broker::{Applied, Batch, Command, Origin, Out};
 use crate::cluster::machine::{Machine, digest_effects};
 use crate::cluster::outbox::{Outboxes, Woken};
-use crate::cluster::{Millis, limits};
+use crate::cluster::{Millis, limits, proposal};
 
 /// An entry on its way to a member.
 #[derive(Clone, Debug)]
@@ -29,8 +29,8 @@ pub(super) struct Entry {
 pub(super) struct Pending {
     /// Its number in the member's epoch.
     pub seq: u64,
-    /// Whose it is.
-    pub connection: ConnectionNumber,
+    /// Whose it is, and whether it is the last of what that proposed at once.
+    pub connection: (ConnectionNumber, bool),
     /// Encoded origin and commands.
     pub bytes: Arc<[u8]>,
 }
@@ -91,23 +91,35 @@ impl<M: Machine> Member<M> {
         }
     }
 
-    /// Numbers and encodes what a connection proposes, and keeps it until it is applied.
-    pub fn number(&mut self, now: Millis, connection: ConnectionNumber, commands: &[Command]) {
-        self.seq += 1;
-        let origin = Origin::Member {
-            id: self.id,
-            epoch: self.epoch,
-            seq: self.seq,
-        };
+    /// Numbers and encodes what a connection proposes, and keeps it until it is applied. Gives how
+    /// many batches that is.
+    pub fn number(
+        &mut self,
+        now: Millis,
+        connection: ConnectionNumber,
+        (commands, proposal_bytes): (&[Command], usize),
+    ) -> usize {
         if self.pending.is_empty() {
             self.waits_since = now;
         }
-        self.pending.push_back(Pending {
-            seq: self.seq,
-            connection,
-            bytes: encode_proposal(origin, commands),
-        });
-        self.outboxes.proposed(connection);
+        let batches = proposal::cut(connection, commands, proposal_bytes);
+        let count = batches.len();
+        for (n, commands) in batches.iter().enumerate() {
+            self.seq += 1;
+            let origin = Origin::Member {
+                id: self.id,
+                epoch: self.epoch,
+                seq: self.seq,
+            };
+            let (bytes, is_last) = (Arc::<[u8]>::from(commands.of(origin)), n + 1 == count);
+            self.outboxes.proposed(connection, bytes.len(), is_last);
+            self.pending.push_back(Pending {
+                seq: self.seq,
+                connection: (connection, is_last),
+                bytes,
+            });
+        }
+        count
     }
 
     /// Decodes and applies an entry, and appends it to the log. The effects for its own connections
@@ -157,9 +169,11 @@ impl<M: Machine> Member<M> {
         while let Some(pending) = self.pending.pop_front_if(|pending| pending.seq <= last) {
             self.waits_since = now;
             self.patience = limits::RESEND_AFTER_MS;
-            let connection = pending.connection;
-            self.outboxes.applied_unsynced(connection, held_until);
-            self.outboxes.applied(connection, woken);
+            let ((connection, is_last), bytes) = (pending.connection, pending.bytes.len());
+            if is_last {
+                self.outboxes.applied_unsynced(connection, held_until);
+            }
+            self.outboxes.applied(connection, bytes, is_last, woken);
         }
         match applied {
             Applied::Gap { expected } => Told::Gap(expected),
@@ -178,17 +192,6 @@ impl<M: Machine> Member<M> {
         use std::hash::Hasher;
         (self.machine.digest(), self.effects.finish())
     }
-}
-
-/// Origin and commands as bytes.
-pub(super) fn encode_proposal(origin: Origin, commands: &[Command]) -> Arc<[u8]> {
-    let mut encoder = Encoder::default();
-    origin.encode(&mut encoder);
-    (commands.len() as u32).encode(&mut encoder);
-    for command in commands {
-        command.encode(&mut encoder);
-    }
-    Arc::from(encoder.bytes)
 }
 
 /// A value as bytes.

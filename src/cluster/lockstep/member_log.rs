@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::member::Entry;
-use crate::broker::snapshot::Snapshot;
+use crate::broker::snapshot::Frozen;
 use crate::cluster::entry_log::{EntryLog, Plant};
 use crate::cluster::{Millis, limits};
 use crate::store::{State, Turn, Writer};
@@ -17,7 +17,7 @@ pub(super) struct MemberLog {
     /// When it writes next, while there is something to write.
     writes_at: Option<Millis>,
     /// A state and the entry behind which it is, until a majority has that entry.
-    held: Option<(u64, Snapshot)>,
+    held: Option<(u64, Frozen)>,
     /// Whether there may be segments to give back.
     gives_back: bool,
 }
@@ -44,17 +44,17 @@ impl MemberLog {
     }
 
     /// Keeps a state as a snapshot, once a majority has the entry behind which it is.
-    pub fn hold(&mut self, index: u64, snapshot: Snapshot) {
-        self.held = Some((index, snapshot));
+    pub fn hold(&mut self, index: u64, frozen: Frozen) {
+        self.held = Some((index, frozen));
     }
 
     /// Writes the snapshot that is held, if a majority has come so far. True when it did.
     pub fn acknowledged(&mut self, index: u64, plant: Plant) -> Result<bool, String> {
-        let is_due = |(at, _): &mut (u64, Snapshot)| *at <= index || plant == Plant::SnapshotAhead;
-        let Some((at, snapshot)) = self.held.take_if(is_due) else {
+        let is_due = |(at, _): &mut (u64, Frozen)| *at <= index || plant == Plant::SnapshotAhead;
+        let Some((at, frozen)) = self.held.take_if(is_due) else {
             return Ok(false);
         };
-        self.log.take_snapshot(at, snapshot)?;
+        self.log.take_snapshot(at, frozen)?;
         self.gives_back = true;
         Ok(true)
     }

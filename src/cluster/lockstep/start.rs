@@ -17,7 +17,7 @@ use super::member::Member;
 use super::member_log::MemberLog;
 use super::{Seat, Settings, State, group_of, id};
 use crate::broker::ids::{GroupTime, ShardId};
-use crate::broker::snapshot::Snapshot;
+use crate::broker::snapshot::Frozen;
 use crate::broker::{Command, Core, Options, Origin};
 use crate::cluster::entry_log::{self, EntryLog, LogError, Plant, Voter};
 use crate::cluster::machine::Machine;
@@ -231,7 +231,7 @@ fn form<M: Machine>(
     for (place, log) in logs.iter_mut().enumerate() {
         let machine = fresh();
         let begun = match log.log.is_empty() {
-            true => log.log.install(wall, machine.index(), machine.encode()),
+            true => log.log.install(wall, machine.index(), machine.freeze()),
             false => Ok(()),
         };
         begun.map_err(told_of(place))?;
@@ -310,7 +310,7 @@ fn last_common(logs: &[MemberLog], plant: Plant) -> Result<u64, StartError> {
 struct Lack {
     /// The state that comes first, with the time and the index of its last entry, when its own
     /// entries do not reach to those that others still have by themselves.
-    state: Option<(u64, u64, Snapshot)>,
+    state: Option<(u64, u64, Frozen)>,
     /// The first entry.
     from: u64,
 }
@@ -371,18 +371,16 @@ fn machine_of<M: Machine>(
     if !log.is_empty() && own >= last {
         return Ok((log.replay(last)?, None));
     }
-    let (from, state) = match log.is_empty() || source.first_index() > own + 1 {
-        false => (own + 1, None),
+    let needs_state = log.is_empty() || source.first_index() > own + 1;
+    let (machine, state, from): (M, _, _) = match needs_state {
+        false => (log.replay(own)?, None, own + 1),
         true => {
-            let index = source.snapshot_index();
-            let snapshot = source.snapshot()?;
-            let (wall, snapshot) = snapshot.ok_or("no member has a state to begin with")?;
-            (index + 1, Some((wall, index, snapshot)))
+            let machine: Option<M> = source.snapshot()?;
+            let machine = machine.ok_or("no member has a state to begin with")?;
+            let (wall, index) = (source.snapshot_wall().unwrap_or(0), machine.index());
+            let state = Some((wall, index, machine.freeze()));
+            (machine, state, index + 1)
         }
-    };
-    let machine = match &state {
-        None => log.replay(own)?,
-        Some((_, index, snapshot)) => entry_log::machine_at(*index, snapshot)?,
     };
     let machine = source.replay_onto(machine, last)?;
     Ok((machine, Some(Lack { state, from })))

@@ -47,9 +47,7 @@ pub(super) fn encode(message: &Message, to: &mut Encoder) -> Option<()> {
     }
     message.has_snapshot().encode(to);
     if message.has_snapshot() {
-        let snapshot = message.get_snapshot();
-        base_of(snapshot).encode(to);
-        to.sized(&snapshot.data);
+        base_of(message.get_snapshot()).encode(to);
     }
     Some(())
 }
@@ -190,14 +188,13 @@ pub(super) fn base_of(snapshot: &Snapshot) -> RaftBase {
     }
 }
 
-/// A snapshot of a state that is encoded already.
-pub(super) fn snapshot_of(base: &RaftBase, data: Bytes) -> Snapshot {
+/// A snapshot as raft has it: the state travels beside it.
+pub(super) fn snapshot_of(base: &RaftBase) -> Snapshot {
     let mut snapshot = Snapshot::default();
     let metadata = snapshot.mut_metadata();
     metadata.index = base.index;
     metadata.term = base.term;
     metadata.set_conf_state(conf_state_of(&base.configuration));
-    snapshot.data = data;
     snapshot
 }
 
@@ -206,8 +203,7 @@ fn decode_snapshot(from: &mut Decoder<'_>) -> Result<Snapshot, EncodingError> {
     if base.index == 0 || base.term == 0 {
         return Err(from.error("the place of a snapshot"));
     }
-    let data = from.sized("a snapshot")?;
-    Ok(snapshot_of(&base, Bytes::copy_from_slice(data)))
+    Ok(snapshot_of(&base))
 }
 
 /// The crate's word for who takes part, in ours.
@@ -299,7 +295,7 @@ mod tests {
                     leaves_by_itself: dice.chance(500),
                 },
             };
-            message.set_snapshot(snapshot_of(&base, octets(dice, 100)));
+            message.set_snapshot(snapshot_of(&base));
         }
         message
     }

@@ -66,8 +66,12 @@ impl<M: Machine> Member<M> {
     }
 
     /// Gives an encoded proposal a place in the order, if it leads. False: it does not, or there is too
-    /// much on its way.
+    /// much on its way, to others or to its own disk. A majority without it goes on, so nothing else
+    /// would bound what waits for a disk that is slow or full.
     pub(super) fn order(&mut self, proposal: &[u8]) -> bool {
+        if !self.log().journal().has_room() {
+            return false;
+        }
         let Some(lead) = &mut self.lead else {
             return false;
         };
@@ -133,7 +137,7 @@ impl<M: Machine> Member<M> {
     /// may need that answer to lead.
     pub(super) fn send_snapshots_again(&mut self) {
         if !self.is_elected() {
-            self.snapshots.clear();
+            self.sent_snapshots.clear();
             return;
         }
         let ticks = self.ticks;
@@ -141,14 +145,60 @@ impl<M: Machine> Member<M> {
             let progress = self.raw.raft.prs().get(id);
             let is_sent = progress.is_some_and(|at| at.state == ProgressState::Snapshot);
             if !is_sent {
-                self.snapshots.remove(&id);
+                self.sent_snapshots.remove(&id);
                 continue;
             }
-            let since = *self.snapshots.entry(id).or_insert(ticks);
+            let since = *self.sent_snapshots.entry(id).or_insert(ticks);
             if ticks - since >= limits::RAFT_SNAPSHOT_TICKS {
-                self.snapshots.remove(&id);
+                self.sent_snapshots.remove(&id);
                 self.raw.report_snapshot(id, SnapshotStatus::Failure);
             }
+        }
+    }
+
+    /// Those of whom nothing was heard for as long as it takes to end their sessions, if it leads.
+    pub(super) fn silent(&self) -> Vec<MemberId> {
+        let silence = self.settings.down_after_ms / limits::RAFT_TICK_MS;
+        let Some(lead) = &self.lead else {
+            return Vec::new();
+        };
+        let is_silent = |id: &u64| {
+            let heard = lead.heard.get(id);
+            heard.is_some_and(|heard| self.ticks - heard >= silence)
+        };
+        let others = self.others().into_iter();
+        others.filter(is_silent).map(MemberId).collect()
+    }
+
+    /// Hands leadership on to the voter that has most of the log and is not silent. True while it leads
+    /// and there is one.
+    pub(super) fn hand_over(&mut self, now: Now) -> bool {
+        self.now = now;
+        if !self.is_elected() {
+            return false;
+        }
+        let silent = self.silent();
+        let progress = self.raw.raft.prs();
+        let candidates = self.configuration().voters.into_iter();
+        let candidates =
+            candidates.filter(|id| *id != self.id().0 && !silent.contains(&MemberId(*id)));
+        let matched = |id: &u64| progress.get(*id).map_or(0, |progress| progress.matched);
+        let Some(next) = candidates.max_by_key(matched) else {
+            return false;
+        };
+        if self.raw.raft.lead_transferee != Some(next) {
+            self.raw.transfer_leader(next);
+        }
+        true
+    }
+
+    /// A leader whose disk is full lets another lead: it would order nothing more, and the others have
+    /// room, perhaps.
+    pub(super) fn hand_over_when_full(&mut self) {
+        let is_time = self.ticks >= self.handed_over_at + limits::RAFT_HAND_OVER_TICKS;
+        if self.lead.is_some() && is_time && self.is_full() {
+            self.handed_over_at = self.ticks;
+            self.hand_over(self.now);
         }
     }
 
@@ -190,5 +240,72 @@ impl<M: Machine> Member<M> {
             let now = self.now;
             self.change(now, Change::Promote(MemberId(id)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::node::{BUFFER_BYTES, Node};
+    use super::*;
+    use crate::broker::ConnectionRecord;
+    use crate::broker::ids::ConnectionNumber;
+    use crate::wire::Text;
+    use std::task::Waker;
+
+    /// Proposes something of some octets.
+    fn propose(node: &mut Node, connection: ConnectionNumber, bytes: usize) {
+        let record = ConnectionRecord {
+            peer: Text::from("x".repeat(bytes).as_str()),
+            ..ConnectionRecord::default()
+        };
+        let open = Command::ConnectionOpen {
+            connection,
+            record: Box::new(record),
+        };
+        node.member.propose(node.now, connection, &[open]);
+    }
+
+    #[test]
+    fn a_leader_orders_no_more_than_its_own_disk_takes() {
+        let mut node = Node::formed(1);
+        node.lead();
+        node.run();
+        let connection = node.member.outboxes.open(Waker::noop().clone());
+        let before = node.member.log().last_index();
+        for _ in 0..100 {
+            propose(&mut node, connection, 4000);
+            node.work();
+        }
+        let waits = node.member.log().journal().buffered_bytes();
+        assert!(
+            (BUFFER_BYTES..BUFFER_BYTES + 8000).contains(&waits),
+            "{waits}"
+        );
+        assert!(node.member.log().last_index() < before + 20);
+        // What it did not order is not lost.
+        for _ in 0..1000 {
+            node.later();
+            node.run();
+        }
+        assert_eq!(node.member.log().last_index(), before + 100);
+        assert_eq!(node.member.outboxes.outstanding(connection).proposed, 0);
+    }
+
+    #[test]
+    fn a_member_whose_disk_is_full_says_so_until_there_is_room() {
+        let mut node = Node::formed(1);
+        node.lead();
+        let connection = node.member.outboxes.open(Waker::noop().clone());
+        node.disk.set_capacity(128 * 1024);
+        let mut left = 1000;
+        while !node.member.is_full() {
+            propose(&mut node, connection, 4000);
+            node.run();
+            left -= 1;
+            assert!(left > 0, "it is never full");
+        }
+        node.disk.set_capacity(u64::MAX);
+        node.run();
+        assert!(!node.member.is_full());
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hasher;
 
-use bytes::Bytes;
 use raft::StateRole;
 use raft::prelude::{Config, Entry, EntryType, Message, MessageType, RawNode};
 
 use super::lead::Lead;
 use super::ordered::{Change, Content, Envelope, Ordered};
 use super::proposals::Proposals;
+use super::snapshots::Snapshots;
 use super::storage::{self, Storage};
 use super::{Plant, codec};
 use crate::broker::digest::Digest;
@@ -20,6 +20,7 @@ use crate::cluster::lockstep::dice::Dice;
 use crate::cluster::machine::{Machine, digest_effects};
 use crate::cluster::outbox::{Outboxes, Woken};
 use crate::cluster::{Millis, limits};
+use crate::store;
 
 /// What a member's clocks show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,9 +42,15 @@ pub struct Settings {
     pub seed: u64,
     /// How long the leader hears nothing of a member before that member's sessions end.
     pub down_after_ms: u64,
+    /// How long a proposal waits before it is sent again, in milliseconds, and up to sixteen times as
+    /// long when nothing comes of that: [`limits::RAFT_RESEND_AFTER_MS`], but in tests.
+    pub resend_after_ms: u64,
     /// Octets of the newest entries that are kept in memory for others:
     /// [`limits::RAFT_RECENT_BYTES`], but in tests.
     pub recent_bytes: usize,
+    /// Octets of a proposal, beside its last command, and of a part of a large message:
+    /// [`limits::PROPOSAL_BYTES`], but in tests.
+    pub proposal_bytes: usize,
     /// Whether what it applies is noted, for [`Member::observed`].
     pub is_observed: bool,
     /// What is done wrongly on purpose, to test the tests.
@@ -66,8 +73,19 @@ pub struct Observed {
     pub state: Option<u64>,
 }
 
+/// A member that ends well says so in the order: all members can then be compared at one entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Farewell {
+    /// Who ends.
+    pub member: MemberId,
+    /// The entry in which it says so.
+    pub index: u64,
+    /// The digest of the state behind that entry.
+    pub digest: u64,
+}
+
 /// Entries between two digests of the state of a member that is observed.
-const OBSERVED_EVERY: u64 = 16;
+const OBSERVED_EVERY: u64 = 64;
 
 /// What waits until the log is synced to a position.
 struct Unsynced {
@@ -85,12 +103,15 @@ pub struct Member<M> {
     pub(super) now: Now,
     ticked_at: Millis,
     pub(super) ticks: u64,
+    pub(super) snapshots: Snapshots<M>,
     unsynced: VecDeque<Unsynced>,
     pub(super) outgoing: Vec<(MemberId, Vec<u8>)>,
     promised: RaftState,
     pub(super) lead: Option<Lead>,
-    /// By member: since which tick it has been sent a snapshot.
-    pub(super) snapshots: BTreeMap<u64, u64>,
+    /// When it last handed the leadership on because its disk was full, in ticks.
+    pub(super) handed_over_at: u64,
+    /// By member: when it was sent a snapshot, or last asked for a piece of it, in ticks.
+    pub(super) sent_snapshots: BTreeMap<u64, u64>,
     /// Whether it has known a leader since it started.
     pub(super) has_followed: bool,
     pub(super) proposals: Proposals,
@@ -98,6 +119,12 @@ pub struct Member<M> {
     out: Out,
     pub(super) woken: Woken,
     observed: Vec<Observed>,
+    /// Entries it has applied in this life.
+    pub(super) applied: u64,
+    /// It has said that it ends.
+    pub(super) is_leaving: bool,
+    /// Members that said so, in the order, since this was last looked at.
+    pub(super) farewells: Vec<Farewell>,
     failure: Option<String>,
 }
 
@@ -140,10 +167,14 @@ pub fn form<M: Machine>(
         term,
         configuration,
     })?;
-    log.install(wall, index, machine.encode())
+    log.install(wall, index, machine.freeze())
 }
 
-fn voter(settings: &Settings) -> Voter {
+fn is_own_word(origin: Origin, member: MemberId) -> bool {
+    matches!(origin, Origin::Member { id, .. } if id == member)
+}
+
+pub(super) fn voter(settings: &Settings) -> Voter {
     Voter {
         group: settings.group,
         member: settings.member,
@@ -209,13 +240,18 @@ impl<M: Machine> Member<M> {
             outgoing: Vec::new(),
             promised,
             lead: None,
-            snapshots: BTreeMap::new(),
+            handed_over_at: 0,
+            sent_snapshots: BTreeMap::new(),
+            snapshots: Snapshots::default(),
             has_followed: false,
             proposals: Proposals::default(),
             outboxes: Outboxes::default(),
             out: Out::default(),
             woken: Woken::default(),
             observed: Vec::new(),
+            applied: 0,
+            is_leaving: false,
+            farewells: Vec::new(),
             failure: None,
         };
         member.renew();
@@ -286,6 +322,12 @@ impl<M: Machine> Member<M> {
         own.or_else(|| self.log().failure())
     }
 
+    /// Whether its disk has no room. All publishes of its own clients are refused then, before they are
+    /// proposed: every entry goes onto the disk. What makes room goes on.
+    pub fn is_full(&self) -> bool {
+        matches!(self.log().journal().state(), store::State::Full(_))
+    }
+
     /// What it has applied since this was last asked.
     pub fn observed(&mut self) -> Vec<Observed> {
         std::mem::take(&mut self.observed)
@@ -302,7 +344,7 @@ impl<M: Machine> Member<M> {
         self.outboxes.wake_all(&mut self.woken);
     }
 
-    fn try_to(&mut self, result: Result<(), String>) {
+    pub(super) fn try_to(&mut self, result: Result<(), String>) {
         if let Err(why) = result {
             self.fail(why);
         }
@@ -311,8 +353,13 @@ impl<M: Machine> Member<M> {
     /// Takes what another member sent. What is not for it, or makes no sense, is not heeded: the error
     /// says why.
     pub fn step(&mut self, now: Now, octets: &[u8]) -> Result<(), String> {
-        self.now = now;
         let envelope = Envelope::decode(octets).map_err(|error| error.to_string())?;
+        self.take_envelope(now, envelope)
+    }
+
+    /// The same with what was read already.
+    pub(super) fn take_envelope(&mut self, now: Now, envelope: Envelope) -> Result<(), String> {
+        self.now = now;
         if (envelope.group, envelope.to) != (self.settings.group, self.id()) {
             return Err("a message for somebody else".to_owned());
         }
@@ -321,6 +368,15 @@ impl<M: Machine> Member<M> {
         }
         match envelope.content {
             Content::Raft(message) => self.step_raft(*message)?,
+            Content::Offer(offer) => self.offered(envelope.from, offer)?,
+            Content::Wanted(wanted) => self.wanted(envelope.from, wanted),
+            Content::Piece {
+                index,
+                piece,
+                octets,
+            } => {
+                self.came(envelope.from, index, piece, octets)?;
+            }
             Content::Proposal(octets) => {
                 self.order(&octets);
             }
@@ -330,7 +386,7 @@ impl<M: Machine> Member<M> {
     }
 
     /// What would make the crate panic and can be seen by what is known here, is refused.
-    fn step_raft(&mut self, message: Message) -> Result<(), String> {
+    pub(super) fn step_raft(&mut self, message: Message) -> Result<(), String> {
         let log = &self.raw.raft.raft_log;
         let (last, is_of_term) = (log.last_index(), message.term == self.raw.raft.term);
         match message.get_msg_type() {
@@ -389,7 +445,9 @@ impl<M: Machine> Member<M> {
         }
         self.note_role();
         self.send_snapshots_again();
+        self.tick_snapshots();
         self.act_as_leader();
+        self.hand_over_when_full();
         self.resend_in_time();
     }
 
@@ -440,7 +498,7 @@ impl<M: Machine> Member<M> {
         if self.raw.has_ready() && self.failure().is_none() {
             self.take_ready();
         }
-        self.resend_to_new_leader();
+        self.send_to_new_leader();
         sent.append(&mut self.outgoing);
     }
 
@@ -467,6 +525,10 @@ impl<M: Machine> Member<M> {
 
     fn send(&mut self, messages: Vec<Message>) {
         for message in messages {
+            if message.get_msg_type() == MessageType::MsgSnapshot {
+                self.offer(message);
+                continue;
+            }
             let envelope = Envelope {
                 group: self.settings.group,
                 from: self.id(),
@@ -485,8 +547,7 @@ impl<M: Machine> Member<M> {
         let messages = ready.take_messages();
         self.send(messages);
         if !ready.snapshot().is_empty() {
-            let snapshot = ready.snapshot().clone();
-            let installed = self.install(codec::base_of(&snapshot), &snapshot.data);
+            let installed = self.install(codec::base_of(ready.snapshot()));
             self.try_to(installed);
         }
         let entries = ready.take_entries();
@@ -534,24 +595,8 @@ impl<M: Machine> Member<M> {
         self.try_to(written);
     }
 
-    /// Takes the state of another member. What its own connections would have been told meanwhile is
-    /// not in it: they end.
-    fn install(&mut self, base: RaftBase, data: &Bytes) -> Result<(), String> {
-        let (wall, snapshot) = storage::read_snapshot(data)?;
-        let index = base.index;
-        let machine = entry_log::machine_at(index, &snapshot)?;
-        let voter = voter(&self.settings);
-        self.log_mut().vote(voter)?;
-        self.raw.mut_store().install(base, (wall, snapshot))?;
-        self.machine = machine;
-        if self.settings.plant != Plant::ConnectionsKept {
-            self.renew();
-        }
-        Ok(())
-    }
-
     /// Starts a new epoch: the connections of the former one are gone.
-    fn renew(&mut self) {
+    pub(super) fn renew(&mut self) {
         self.outboxes.wake_all(&mut self.woken);
         self.outboxes.close_all();
         let known = self.machine.last_epoch(self.id());
@@ -562,8 +607,30 @@ impl<M: Machine> Member<M> {
         };
         self.promise();
         let (epoch, synced_at) = (self.promised.epoch, self.log().end());
-        self.proposals.begin(self.now.clock, epoch, synced_at);
-        self.number(None, &[]);
+        let patience = self.settings.resend_after_ms;
+        self.proposals
+            .begin(self.now.clock, epoch, (synced_at, patience));
+        self.number_own(&[]);
+    }
+
+    /// Says in the order that this member ends: its sessions are over then.
+    pub(super) fn say_farewell(&mut self, now: Now) {
+        self.now = now;
+        self.is_leaving = true;
+        let (member, epoch) = (self.id(), self.promised.epoch);
+        self.number_own(&[Command::MemberDown { member, epoch }]);
+        self.send_on();
+    }
+
+    /// Whether what it said at its end was applied.
+    pub(super) fn has_said_farewell(&self) -> bool {
+        self.proposals.is_empty()
+    }
+
+    /// Whether the order has what it says first in its epoch: then it has caught up with that, and
+    /// there is a leader.
+    pub(super) fn has_begun(&self) -> bool {
+        self.machine.last_seq(self.id(), self.promised.epoch) > 0
     }
 
     fn apply(&mut self, entry: Entry) -> Result<(), String> {
@@ -575,8 +642,21 @@ impl<M: Machine> Member<M> {
                 if *member == self.id() && *epoch >= self.promised.epoch)
         });
         let is_tick = origin == Origin::Sequencer && !batch.commands.is_empty();
-        let had_begun = self.machine.last_seq(self.id(), self.promised.epoch) > 0;
+        let had_begun = self.has_begun();
+        let leaver = batch.commands.iter().find_map(|command| match command {
+            Command::MemberDown { member, .. } if is_own_word(origin, *member) => Some(*member),
+            _ => None,
+        });
         let applied = self.machine.apply(&mut batch, &mut self.out);
+        self.applied += 1;
+        if let Some(member) = leaver {
+            let digest = self.machine.digest();
+            self.farewells.push(Farewell {
+                member,
+                index,
+                digest,
+            });
+        }
         if self.settings.is_observed {
             self.observe(&entry);
         }
@@ -592,7 +672,9 @@ impl<M: Machine> Member<M> {
         let is_own = matches!(origin, Origin::Member { id, epoch, .. }
             if (id, epoch) == (self.id(), self.promised.epoch));
         let ends = is_down || is_own && applied == Applied::Stale;
-        if ends && self.settings.plant != Plant::DownUnheeded {
+        if self.is_leaving {
+            self.note_applied_while_leaving(is_own, applied);
+        } else if ends && self.settings.plant != Plant::DownUnheeded {
             tracing::warn!(target: "Cluster", "this member was taken for down at entry {index}");
             self.renew();
         } else if is_own {
@@ -600,6 +682,13 @@ impl<M: Machine> Member<M> {
         }
         self.begin_to_lead(term);
         Ok(())
+    }
+
+    /// It takes part to the end, but does not begin anew.
+    fn note_applied_while_leaving(&mut self, is_own: bool, applied: Applied) {
+        if is_own && applied != Applied::Stale {
+            self.proposal_applied(applied);
+        }
     }
 
     fn batch(&mut self, entry: &Entry) -> Result<Batch, String> {
@@ -649,34 +738,5 @@ impl<M: Machine> Member<M> {
             effects: effects.finish(),
             state: is_due.then(|| self.machine.digest()),
         });
-    }
-
-    /// Writes the state into the log when one is due: all that it has applied is in the order.
-    fn take_snapshot(&mut self) {
-        let index = self.machine.index();
-        let is_wanted = self.raw.store().wants_snapshot();
-        let is_due = is_wanted || self.log().is_snapshot_due();
-        if !is_due || index <= self.log().snapshot_index() {
-            return;
-        }
-        let Some(term) = self.log().raft_term(index) else {
-            return self.fail(format!("entry {index} was applied and is not in the log"));
-        };
-        let configuration = self.configuration();
-        let mut snapshot = self.machine.encode();
-        if self.settings.plant == Plant::SnapshotBehind
-            && let Ok(Some((_, before))) = self.log().snapshot()
-        {
-            snapshot.messages = before.messages;
-        }
-        let base = RaftBase {
-            index,
-            term,
-            configuration,
-        };
-        let log = self.log_mut();
-        let written = log.raft_base_follows(base);
-        let written = written.and_then(|()| log.take_snapshot(index, snapshot));
-        self.try_to(written);
     }
 }

@@ -19,14 +19,20 @@
 
 mod codec;
 mod lead;
+mod live;
 mod member;
+#[cfg(test)]
+mod node;
 mod ordered;
 mod proposals;
 pub mod seats;
+mod snapshots;
 mod storage;
 
-pub use self::member::{Member, Now, Observed, Settings};
+pub use self::live::{Live, Outgoing, View};
+pub use self::member::{Farewell, Member, Now, Observed, Settings, form};
 pub use self::ordered::{Change, reread};
+pub use self::snapshots::{Done, Job};
 
 /// A fault of a member, for the tests that must find it.
 #[doc(hidden)]
@@ -51,4 +57,7 @@ pub enum Plant {
     NotResent,
     /// The state that is sent to others is not the one it says to be.
     SnapshotBehind,
+    /// What a new leader is sent again has numbers of its own: what was in the order already is
+    /// applied a second time.
+    Renumbered,
 }

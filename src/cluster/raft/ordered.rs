@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use raft::prelude::{ConfChange, ConfChangeType, Message};
 
-use super::codec;
+use super::{codec, snapshots};
 use crate::broker::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use crate::broker::ids::{GroupTime, MemberId};
 use crate::broker::limits::BATCH_COMMANDS_MAX;
 use crate::broker::{Command, Origin};
-use crate::cluster::entry_log;
+use crate::cluster::entry_log::{self, PieceHead};
 use crate::cluster::limits;
 
 /// Commands in the order: what the leader made of a proposal.
@@ -90,7 +90,40 @@ pub(super) enum Content {
     Raft(Box<Message>),
     /// An encoded [`Proposal`] of the sender's, to the leader.
     Proposal(Bytes),
+    /// A snapshot is to be had.
+    Offer(Offer),
+    /// Pieces of the one that was offered are wanted.
+    Wanted(Wanted),
+    /// A piece.
+    Piece {
+        /// Of the snapshot at this entry.
+        index: u64,
+        /// Which, from 0.
+        piece: u32,
+        octets: Bytes,
+    },
 }
+
+/// A snapshot that is to be had, in pieces.
+#[derive(Clone, Debug)]
+pub(super) struct Offer {
+    /// Raft's message, for when all pieces have come.
+    pub message: Box<Message>,
+    /// What stands in front of the first piece.
+    pub head: PieceHead,
+}
+
+/// Pieces of a snapshot that are wanted; none when nothing is but to be known to be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// Of the snapshot at this entry.
+    pub index: u64,
+    /// The first.
+    pub piece: u32,
+    /// How many.
+    pub count: u32,
+}
+record!(Wanted { index, piece, count } if count <= limits::RAFT_PIECES_WANTED_MAX, else "how many pieces are wanted");
 
 impl Envelope {
     /// As it travels. None: it does not.
@@ -108,6 +141,25 @@ impl Envelope {
                 to.raw(&[2]);
                 to.sized(octets);
             }
+            Content::Offer(Offer { message, head }) => {
+                to.raw(&[3]);
+                codec::encode(message, &mut to)?;
+                head.encode(&mut to);
+            }
+            Content::Wanted(wanted) => {
+                to.raw(&[4]);
+                wanted.encode(&mut to);
+            }
+            Content::Piece {
+                index,
+                piece,
+                octets,
+            } => {
+                to.raw(&[5]);
+                index.encode(&mut to);
+                piece.encode(&mut to);
+                to.sized(octets);
+            }
         }
         Some(to.bytes)
     }
@@ -121,14 +173,19 @@ impl Envelope {
         let (group, sender) = (u64::decode(&mut from)?, MemberId::decode(&mut from)?);
         let to = MemberId::decode(&mut from)?;
         let content = match u8::decode(&mut from)? {
-            1 => {
-                let message = codec::decode(&mut from)?;
-                if (message.from, message.to) != (sender.0, to.0) {
-                    return Err(from.error("the sender of a raft message"));
-                }
-                Content::Raft(Box::new(message))
-            }
+            1 => Content::Raft(raft_message(&mut from, (sender, to), false)?),
             2 => Content::Proposal(Bytes::copy_from_slice(proposal(&mut from, sender)?)),
+            3 => {
+                let message = raft_message(&mut from, (sender, to), true)?;
+                let head = PieceHead::decode(&mut from)?;
+                let offer = Offer { message, head };
+                if !snapshots::is_sound(&offer) {
+                    return Err(from.error("a snapshot that is offered"));
+                }
+                Content::Offer(offer)
+            }
+            4 => Content::Wanted(Wanted::decode(&mut from)?),
+            5 => piece(&mut from)?,
             _ => return Err(from.error("the content of a message")),
         };
         match from.is_at_end() {
@@ -143,6 +200,35 @@ impl Envelope {
     }
 }
 
+/// A message of raft's from one member to another: one that is about a snapshot, or none that is.
+fn raft_message(
+    from: &mut Decoder<'_>,
+    (sender, to): (MemberId, MemberId),
+    is_snapshot: bool,
+) -> Result<Box<Message>, EncodingError> {
+    let message = codec::decode(from)?;
+    if (message.from, message.to) != (sender.0, to.0) {
+        return Err(from.error("the sender of a raft message"));
+    }
+    match message.has_snapshot() == is_snapshot {
+        true => Ok(Box::new(message)),
+        false => Err(from.error("a snapshot in a raft message")),
+    }
+}
+
+fn piece(from: &mut Decoder<'_>) -> Result<Content, EncodingError> {
+    let (index, piece) = (u64::decode(from)?, u32::decode(from)?);
+    let octets = from.sized("a piece of a snapshot")?;
+    match octets.len() <= limits::SNAPSHOT_PIECE_BYTES_MAX {
+        true => Ok(Content::Piece {
+            index,
+            piece,
+            octets: Bytes::copy_from_slice(octets),
+        }),
+        false => Err(from.error("a piece of a snapshot")),
+    }
+}
+
 /// The octets of a proposal that is one, of this member's.
 fn proposal<'a>(from: &mut Decoder<'a>, sender: MemberId) -> Result<&'a [u8], EncodingError> {
     let octets = from.sized("a proposal")?;
@@ -152,6 +238,12 @@ fn proposal<'a>(from: &mut Decoder<'a>, sender: MemberId) -> Result<&'a [u8], En
         true => Ok(octets),
         false => Err(from.error("a proposal")),
     }
+}
+
+/// Whether octets are a message of raft's that refuses something. For the simulated network.
+pub(super) fn is_reject(octets: &[u8]) -> bool {
+    let read = Envelope::decode(octets).map(|envelope| envelope.content);
+    matches!(read, Ok(Content::Raft(message)) if message.reject)
 }
 
 /// Whether octets are a message of a raft group, read and written again to the same. For the fuzzers.

@@ -2,8 +2,11 @@
 //! and clocks, which one seed decides. Everything happens in calls of [`Group`] and of the faults below, so
 //! that the same seed and the same calls give the same run.
 
+mod clocks;
+mod faults;
 mod network;
 mod node;
+mod state;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,11 +14,11 @@ use std::task::Waker;
 
 use parking_lot::Mutex;
 
+use self::network::Network;
 pub use self::network::{Faults, Tally};
-use self::network::{Flight, Network};
 use self::node::Node;
+use self::state::State;
 use super::member::{Observed, form};
-use super::ordered::Change;
 use super::{Plant, Settings};
 use crate::broker::ids::{ConnectionNumber, MemberId};
 use crate::broker::{Command, Effect};
@@ -39,6 +42,8 @@ pub struct Setup {
     pub down_after_ms: u64,
     /// Octets of the newest entries that each member keeps in memory.
     pub recent_bytes: usize,
+    /// Octets of a proposal and of a part of a large message.
+    pub proposal_bytes: usize,
     /// Of the members' logs.
     pub log: entry_log::Options,
     /// The wall-clock time at `Millis(0)`.
@@ -56,23 +61,6 @@ pub struct Seat<M> {
 
 /// An entry applied, and where.
 pub type Seen = (MemberId, Observed);
-
-struct State<M> {
-    setup: Setup,
-    dice: Dice,
-    now: Millis,
-    fresh: Box<dyn Fn() -> M + Send>,
-    nodes: Vec<Node<M>>,
-    network: Network,
-    /// Members there ever were.
-    ids: u64,
-    /// Changes of who takes part, until they are made.
-    changes: VecDeque<Change>,
-    seen: Vec<Seen>,
-    /// Who was elected in which term.
-    elected: Vec<(u64, MemberId)>,
-    failure: Option<String>,
-}
 
 /// Forms a group of machines that `fresh` makes, all in the same state, and gives its seats. The
 /// `commands` are in its first entry.
@@ -94,7 +82,9 @@ pub fn seats<M: Machine>(
             member: *id,
             seed: dice.roll(),
             down_after_ms: setup.down_after_ms,
+            resend_after_ms: limits::RESEND_AFTER_MS,
             recent_bytes: setup.recent_bytes,
+            proposal_bytes: setup.proposal_bytes,
             is_observed: true,
             plant: setup.plant,
         };
@@ -132,149 +122,6 @@ pub fn seats<M: Machine>(
     Ok((0..ids.len()).map(seat).collect())
 }
 
-impl<M: Machine> State<M> {
-    fn start(&mut self, place: usize) -> Result<(), String> {
-        let (setup, dice) = (&self.setup, &mut self.dice);
-        let node = &mut self.nodes[place];
-        // A life has a monotonic clock of its own, and what its wall clock shows is anything.
-        node.clock_ahead = dice.below(1_000_000);
-        let at = node.now(self.now, setup.wall_at_zero);
-        let started = node.start(&setup.log, &*self.fresh, at, dice.roll());
-        started.map_err(|why| format!("member {} does not start: {why}", place + 1))
-    }
-
-    fn fail(&mut self, why: String) {
-        self.failure.get_or_insert(why);
-    }
-
-    /// Lets everything happen that is due, and gives when the next thing is.
-    fn pump(&mut self, woken: &mut Vec<Woken>) -> Option<Millis> {
-        let mut left = limits::LOCKSTEP_STEPS_MAX;
-        while self.failure.is_none() && left > 0 {
-            let mut is_quiet = true;
-            if let Some(flight) = self.network.arrived(self.now) {
-                self.arrive(flight);
-                is_quiet = false;
-            }
-            for place in 0..self.nodes.len() {
-                is_quiet &= !self.run(place, woken);
-            }
-            if is_quiet {
-                break;
-            }
-            left -= 1;
-        }
-        self.make_changes();
-        let next = self.nodes.iter().filter_map(|node| node.next(self.now));
-        let next = next.chain(self.network.next()).min();
-        next.filter(|_| self.failure.is_none())
-    }
-
-    fn arrive(&mut self, flight: Flight) {
-        let node = &mut self.nodes[flight.to];
-        if node.paused_until > self.now {
-            let until = node.paused_until;
-            self.network.put_off(flight, until);
-            return;
-        }
-        let at = node.now(self.now, self.setup.wall_at_zero);
-        let Some(member) = &mut node.member else {
-            return;
-        };
-        node.is_touched = true;
-        if member.step(at, &flight.octets).is_err() {
-            self.network.tally.refused += 1;
-        }
-    }
-
-    /// Lets a member do what is due. False when nothing is.
-    fn run(&mut self, place: usize, woken: &mut Vec<Woken>) -> bool {
-        let node = &mut self.nodes[place];
-        let at = node.now(self.now, self.setup.wall_at_zero);
-        if !node.is_due(self.now) {
-            return false;
-        }
-        let mut sent = Vec::new();
-        let sync_ms = self.network.sync_ms(place);
-        let done = node.run(self.now, at, sync_ms, &mut sent);
-        let Some(member) = &mut node.member else {
-            return false;
-        };
-        woken.push(member.woken());
-        let id = member.id();
-        let observed = member.observed();
-        self.seen.extend(observed.into_iter().map(|one| (id, one)));
-        if member.is_elected() && self.elected.last() != Some(&(member.term(), id)) {
-            self.elected.push((member.term(), id));
-        }
-        if let Err(why) = done {
-            let is_hurt = node.is_hurt;
-            node.end();
-            self.network.tally.failures += 1;
-            if !is_hurt {
-                self.fail(format!("member {}: {why}", place + 1));
-            }
-        }
-        for (to, octets) in sent {
-            let is_it = |node: &Node<M>| node.settings.member == to;
-            if let Some(to) = self.nodes.iter().position(is_it) {
-                self.network.send(self.now, place, to, octets);
-            }
-        }
-        true
-    }
-
-    /// Asks whoever leads for the next change of who takes part.
-    fn make_changes(&mut self) {
-        let Some(change) = self.changes.front().copied() else {
-            return;
-        };
-        let wall = self.setup.wall_at_zero;
-        for node in &mut self.nodes {
-            let at = node.now(self.now, wall);
-            let Some(member) = node.member.as_mut().filter(|member| member.is_leading()) else {
-                continue;
-            };
-            let now = member.configuration();
-            let takes_part =
-                |id: MemberId| now.voters.contains(&id.0) || now.learners.contains(&id.0);
-            let is_made = match change {
-                Change::Join(id) | Change::Promote(id) => takes_part(id),
-                Change::Leave(id) => !takes_part(id),
-            };
-            if is_made {
-                self.changes.pop_front();
-                self.network.tally.changes += 1;
-            } else if node.paused_until <= self.now && member.change(at, change) {
-                node.is_touched = true;
-            }
-            return;
-        }
-    }
-
-    /// Whether all are up, count, agree who leads and have applied the same.
-    fn is_whole(&self) -> bool {
-        let members: Vec<_> = self
-            .nodes
-            .iter()
-            .filter_map(|n| n.member.as_ref())
-            .collect();
-        let first = members.first();
-        let index = first.map_or(0, |member| member.machine().index());
-        let counts = |id: MemberId| {
-            let all = members.iter();
-            all.clone()
-                .all(|m| m.configuration().voters.contains(&id.0))
-        };
-        members.len() == self.nodes.len()
-            && self.changes.is_empty()
-            && members.iter().filter(|member| member.is_leading()).count() == 1
-            && members
-                .iter()
-                .all(|m| counts(m.id()) && m.machine().index() == index)
-    }
-}
-
 impl<M: Machine> Seat<M> {
     fn call<R>(&self, now: Millis, act: impl FnOnce(&mut State<M>) -> R) -> R {
         let mut woken = Vec::new();
@@ -285,75 +132,6 @@ impl<M: Machine> Seat<M> {
         drop(state);
         woken.into_iter().for_each(Woken::wake);
         result
-    }
-
-    /// The power goes: the member is gone, and its disk is one of those that can be left.
-    pub fn crash(&self, now: Millis) {
-        self.call(now, |state| {
-            let seed = state.dice.roll();
-            state.network.tally.crashes += 1;
-            state.nodes[self.place].crash(seed);
-        });
-    }
-
-    /// The member starts again from its disk. Its wall clock is off by so much.
-    pub fn start(&self, now: Millis, wall_off_ms: i64) {
-        self.call(now, |state| {
-            state.nodes[self.place].wall_off_ms = wall_off_ms;
-            if state.nodes[self.place].member.is_none()
-                && let Err(why) = state.start(self.place)
-            {
-                state.fail(why);
-            }
-        });
-    }
-
-    /// The disk is lost: a new member takes its place, on an empty one. It joins as a learner.
-    pub fn wipe(&self, now: Millis) {
-        self.call(now, |state| {
-            state.ids += 1;
-            let (id, old) = (MemberId(state.ids), state.nodes[self.place].settings.member);
-            let disk = SimulatedDisk::new(state.dice.roll());
-            let settings = Settings {
-                member: id,
-                ..state.nodes[self.place].settings
-            };
-            state.nodes[self.place] = Node::new(settings, disk);
-            state.network.tally.losses += 1;
-            state.changes.extend([Change::Leave(old), Change::Join(id)]);
-            if let Err(why) = state.start(self.place) {
-                state.fail(why);
-            }
-        });
-    }
-
-    /// The member does nothing for a time.
-    pub fn pause(&self, now: Millis, milliseconds: u64) {
-        self.call(now, |state| {
-            state.network.tally.pauses += 1;
-            state.nodes[self.place].paused_until = Millis(state.now.0 + milliseconds);
-        });
-    }
-
-    /// Nothing that this member sends comes to another, from now on, or all comes again.
-    pub fn cut(&self, now: Millis, to: usize, is_cut: bool) {
-        self.call(now, |state| state.network.cut(self.place, to, is_cut));
-    }
-
-    /// The n-th sync or write of the member's disk from now on fails; it is as good as new when the
-    /// member has ended.
-    pub fn hurt_disk(&self, now: Millis, calls: u64) {
-        self.call(now, |state| state.nodes[self.place].hurt(calls));
-    }
-
-    /// The member's disk refuses nothing any more.
-    pub fn mend_disk(&self, now: Millis) {
-        self.call(now, |state| state.nodes[self.place].mend());
-    }
-
-    /// Sets what goes wrong on the network and on the disks.
-    pub fn set_faults(&self, now: Millis, faults: Faults) {
-        self.call(now, |state| state.network.faults = faults);
     }
 
     /// Who has the seat now.
@@ -373,7 +151,22 @@ impl<M: Machine> Seat<M> {
         member.is_some_and(|member| member.is_leading())
     }
 
-    /// Whether a disk may be lost: no other is being replaced.
+    /// Whether the member is out of the group.
+    pub fn is_absent(&self) -> bool {
+        self.state.lock().nodes[self.place].is_absent
+    }
+
+    /// Whether the member's disk holds nothing that can be gone on with.
+    pub fn is_spoiled(&self) -> bool {
+        self.state.lock().nodes[self.place].is_spoiled
+    }
+
+    /// Whether the member's disk was told to refuse something, or has too little room.
+    pub fn is_hurt(&self) -> bool {
+        self.state.lock().nodes[self.place].may_fail()
+    }
+
+    /// Whether a disk may be lost: all others count, and none of theirs is in doubt.
     pub fn may_lose(&self) -> bool {
         let state = self.state.lock();
         let members = state.nodes.iter().filter_map(|node| node.member.as_ref());
@@ -382,8 +175,11 @@ impl<M: Machine> Seat<M> {
             leads.all(|member| member.configuration().voters.contains(&id.0))
         };
         let is_led = members.clone().any(|member| member.is_leading());
-        let mut nodes = state.nodes.iter();
-        is_led && state.changes.is_empty() && nodes.all(|node| counts(node.settings.member))
+        let is_sound = |node: &Node<M>| {
+            let is_there = !node.is_absent && !node.is_leaving && counts(node.settings.member);
+            is_there && !node.is_doubtful() && !node.is_spoiled
+        };
+        is_led && state.changes.is_empty() && state.nodes.iter().all(is_sound)
     }
 
     /// Whether all are up, count, agree who leads and have applied the same.
@@ -464,16 +260,18 @@ impl<M: Machine> Group for Seat<M> {
         if node.paused_until > now
             && let Some(member) = &node.member
         {
+            let outstanding = member.outboxes.outstanding(connection);
             return Outstanding {
-                proposed: waiting + member.outboxes.proposed_by(connection),
+                proposed: outstanding.proposed + waiting,
                 is_ended: false,
+                ..outstanding
             };
         }
         let taken = match &mut node.member {
             Some(member) => member.outboxes.take(connection, effects),
             None => Outstanding {
-                proposed: 0,
                 is_ended: true,
+                ..Outstanding::default()
             },
         };
         Outstanding {
@@ -511,6 +309,16 @@ impl<M: Machine> Group for Seat<M> {
     fn set_sequencer_waker(&self, waker: Waker) {
         // Whoever drives a simulated group calls `tick` as its time passes.
         drop(waker);
+    }
+
+    fn is_full(&self) -> bool {
+        let state = self.state.lock();
+        let member = state.nodes[self.place].member.as_ref();
+        member.is_some_and(|member| member.is_full())
+    }
+
+    fn is_memory_full(&self) -> bool {
+        self.is_full()
     }
 
     fn fail(&self, why: String) {

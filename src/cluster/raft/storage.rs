@@ -9,10 +9,8 @@ use raft::{Error, GetEntriesContext, RaftState, StorageError};
 
 use super::codec;
 use super::ordered::Ordered;
-use crate::broker::encoding::{Decoder, Encoder, Record};
-use crate::broker::snapshot::Snapshot;
-use crate::cluster::entry_log::{self, Configuration, EntryLog, RaftBase};
-use crate::cluster::limits;
+use crate::broker::encoding::{Decoder, Encoder};
+use crate::cluster::entry_log::{Configuration, EntryLog, PieceHead, RaftBase};
 
 /// A log, its newest entries in memory, and why it could not be read.
 pub(super) struct Storage {
@@ -80,20 +78,21 @@ impl Storage {
         Ok(())
     }
 
-    /// Writes the state that another member sent in the place of all that there is.
+    /// Lets the state that another member sent take the place of all that there is: its pieces are in
+    /// the log, but for the last.
     pub fn install(
         &mut self,
         base: RaftBase,
-        (wall, snapshot): (u64, Snapshot),
+        head: PieceHead,
+        octets: &Bytes,
     ) -> Result<(), String> {
         if self.log.last_index() > base.index {
             self.truncate_after(base.index)?;
         }
         self.recent.clear();
         self.recent_bytes = 0;
-        let index = base.index;
         self.log.raft_base_follows(base)?;
-        self.log.install(wall, index, snapshot)
+        self.log.install_last_piece(head, octets)
     }
 
     fn read(&self, index: u64) -> Result<Entry, String> {
@@ -129,37 +128,6 @@ impl Storage {
             .map_or(u64::MAX, |entry| entry.index + 1);
         recent.min(behind_snapshot)
     }
-
-    /// The newest snapshot as it travels: when its last entry was first written, the state, the
-    /// messages.
-    fn snapshot_data(&self) -> Result<Bytes, String> {
-        let found = self.log.snapshot()?;
-        let (wall, snapshot) = found.ok_or("the log has no snapshot")?;
-        let bytes = snapshot.state.len() + snapshot.messages.len();
-        if bytes > limits::RAFT_MESSAGE_BYTES_MAX / 2 {
-            return Err(format!("a snapshot of {bytes} octets is too large to send"));
-        }
-        let mut encoder = Encoder::default();
-        wall.encode(&mut encoder);
-        encoder.sized(&snapshot.state);
-        encoder.sized(&snapshot.messages);
-        Ok(Bytes::from(encoder.bytes))
-    }
-}
-
-/// What [`Storage::snapshot_data`] wrote.
-pub(super) fn read_snapshot(data: &[u8]) -> Result<(u64, Snapshot), String> {
-    let mut from = Decoder::new(data);
-    let mut read = || {
-        let wall = u64::decode(&mut from)?;
-        let state = from.sized("a snapshot's state")?.to_vec();
-        let messages = from.sized("a snapshot's messages")?.to_vec();
-        match from.is_at_end() {
-            true => Ok((wall, Snapshot { state, messages })),
-            false => Err(from.error("the end of a snapshot")),
-        }
-    };
-    read().map_err(|error| error.to_string())
 }
 
 impl raft::Storage for Storage {
@@ -243,13 +211,7 @@ impl raft::Storage for Storage {
             self.wants_snapshot.set(true);
             return Err(unavailable);
         }
-        match self.snapshot_data() {
-            Ok(data) => Ok(codec::snapshot_of(base, data)),
-            Err(why) => {
-                tracing::error!(target: "Cluster", "a snapshot cannot be sent: {why}");
-                Err(unavailable)
-            }
-        }
+        Ok(codec::snapshot_of(base))
     }
 }
 
@@ -257,11 +219,9 @@ impl raft::Storage for Storage {
 pub(super) fn begin<M: crate::cluster::machine::Machine>(
     log: &EntryLog,
 ) -> Result<Option<M>, String> {
-    let Some((_, snapshot)) = log.snapshot()? else {
-        return Ok(None);
-    };
-    if log.raft_base().is_none() {
-        return Err("the log has a snapshot that is not of a raft group".to_owned());
+    let machine = log.snapshot()?;
+    match machine.is_some() && log.raft_base().is_none() {
+        true => Err("the log has a snapshot that is not of a raft group".to_owned()),
+        false => Ok(machine),
     }
-    entry_log::machine_at(log.snapshot_index(), &snapshot).map(Some)
 }

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use rustix::io::Errno;
 
 use super::random::Random;
-use super::{Call, DiskFile, Failure, PIECE_BYTES, State};
+use super::{Call, DiskFile, Failure, Left, PIECE_BYTES, State};
 
 /// What is in a file.
 pub(super) struct Contents {
@@ -106,7 +106,12 @@ impl Contents {
     }
 
     /// What a power cut leaves of it.
-    pub fn crash(&self, random: &mut Random, kept_of_8: usize, torn_of_8: usize) -> Contents {
+    pub fn crash(
+        &self,
+        random: &mut Random,
+        (kept_of_8, torn_of_8): (usize, usize),
+        left: &mut Left,
+    ) -> Contents {
         let keeps_length = random.below(8) < kept_of_8;
         let length = match keeps_length {
             true => self.seen.len(),
@@ -118,10 +123,12 @@ impl Contents {
             let range = self.range(*piece);
             let range = range.start.min(length)..range.end.min(length);
             let range = if random.below(8) < torn_of_8 {
+                left.torn += 1;
                 torn(range, random)
             } else if random.below(8) < kept_of_8 {
                 range
             } else {
+                left.lost += 1;
                 continue;
             };
             octets[range.clone()].copy_from_slice(&self.seen[range]);
@@ -160,12 +167,12 @@ impl SimulatedFile {
         let mut state = self.disk.lock();
         state.call(Call::Resize)?;
         let free = state.free_bytes();
-        let file = state.files.get_mut(&self.id).expect("it is open");
-        let length = file.seen.len() as u64;
+        let length = state.files[&self.id].seen.len() as u64;
         if bytes > length && bytes - length > free {
-            return Err(Errno::NOSPC.into());
+            return Err(state.no_room());
         }
         if bytes > length || may_shrink {
+            let file = state.files.get_mut(&self.id).expect("it is open");
             file.resize(bytes as usize);
         }
         Ok(())
@@ -200,6 +207,10 @@ impl DiskFile for SimulatedFile {
         let mut offset = offset as usize;
         let mut state = self.disk.lock();
         let failure = state.call(Call::Write)?;
+        let is_lie = matches!(failure, Some(Failure::Lost | Failure::Misdirected(_)));
+        if is_lie || failure.is_none() {
+            state.note_write(self.id, is_lie);
+        }
         match failure {
             Some(Failure::Lost) => return Ok(()),
             Some(Failure::Misdirected(further)) => offset += further as usize,
@@ -207,12 +218,13 @@ impl DiskFile for SimulatedFile {
             None => {}
         }
         let free = state.free_bytes();
+        let end = (offset + octets.len()) as u64;
+        let length = state.files[&self.id].seen.len() as u64;
+        if end.saturating_sub(length) > free {
+            return Err(state.no_room());
+        }
         let State { random, files, .. } = &mut *state;
         let file = files.get_mut(&self.id).expect("it is open");
-        let end = (offset + octets.len()) as u64;
-        if end.saturating_sub(file.seen.len() as u64) > free {
-            return Err(Errno::NOSPC.into());
-        }
         file.write(&octets, offset);
         // Now and then the kernel writes something back on its own.
         if random.below(4) == 0 {
@@ -245,6 +257,7 @@ impl DiskFile for SimulatedFile {
             return Err(Errno::IO.into());
         }
         file.sync();
+        state.note_sync(self.id);
         Ok(())
     }
 

@@ -97,6 +97,30 @@ struct State {
     off_after: Option<u64>,
     /// What goes wrong with the n-th call of a kind.
     failures: BTreeMap<(Call, u64), Failure>,
+    lie: Option<Lie>,
+    /// Calls that there was no room for.
+    refusals: u64,
+    left: Left,
+}
+
+/// What became, in the power cut that a disk is left by, of the pieces that were not synced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Of these a part came through.
+    pub torn: u64,
+    /// Of these nothing did.
+    pub lost: u64,
+}
+
+/// A write that returned as if it had been done where it was asked for.
+#[derive(Clone, Copy, Debug)]
+struct Lie {
+    /// The file.
+    file: u64,
+    /// Whether something was written to the file since.
+    is_followed: bool,
+    /// Whether that is on the disk: then what is missing before it can be told from a torn tail.
+    is_told: bool,
 }
 
 impl State {
@@ -130,6 +154,32 @@ impl State {
         self.unsynced.push(change);
     }
 
+    /// A write went nowhere, or elsewhere; or one went where it should.
+    fn note_write(&mut self, file: u64, is_lie: bool) {
+        match &mut self.lie {
+            _ if is_lie => {
+                self.lie = Some(Lie {
+                    file,
+                    is_followed: false,
+                    is_told: false,
+                });
+            }
+            Some(lie) if lie.file == file => lie.is_followed = true,
+            _ => {}
+        }
+    }
+
+    fn note_sync(&mut self, file: u64) {
+        if let Some(lie) = self.lie.as_mut().filter(|lie| lie.file == file) {
+            lie.is_told = lie.is_followed;
+        }
+    }
+
+    fn no_room(&mut self) -> io::Error {
+        self.refusals += 1;
+        Errno::NOSPC.into()
+    }
+
     fn used_bytes(&self) -> u64 {
         let named: BTreeSet<u64> = self.names.values().copied().collect();
         let holds_room = |(id, file): &(&u64, &Contents)| named.contains(id) || file.is_open();
@@ -138,8 +188,10 @@ impl State {
     }
 
     fn free_bytes(&self) -> u64 {
-        let capacity = self.capacity.unwrap_or(u64::MAX);
-        capacity.saturating_sub(self.used_bytes())
+        match self.capacity {
+            Some(capacity) => capacity.saturating_sub(self.used_bytes()),
+            None => u64::MAX,
+        }
     }
 }
 
@@ -167,6 +219,9 @@ impl SimulatedDisk {
             changes: 0,
             off_after: None,
             failures: BTreeMap::new(),
+            lie: None,
+            refusals: 0,
+            left: Left::default(),
         };
         SimulatedDisk {
             state: Arc::new(Mutex::new(state)),
@@ -189,9 +244,20 @@ impl SimulatedDisk {
         }
         let named: BTreeSet<u64> = names.values().copied().collect();
         let named = state.files.iter().filter(|(id, _)| named.contains(id));
-        let files = named.map(|(id, file)| (*id, file.crash(&mut random, kept_of_8, torn_of_8)));
+        let mut left = Left::default();
+        let files = named.map(|(id, file)| {
+            let of_8 = (kept_of_8, torn_of_8);
+            (*id, file.crash(&mut random, of_8, &mut left))
+        });
         let files = files.collect();
-        SimulatedDisk::with(random.u64(), files, names)
+        let disk = SimulatedDisk::with(random.u64(), files, names);
+        disk.state.lock().left = left;
+        disk
+    }
+
+    /// What the power cut that left this disk did; nothing when none did.
+    pub fn left(&self) -> Left {
+        self.state.lock().left
     }
 
     /// The power goes when so many more calls have changed something: from then on every call fails.
@@ -212,9 +278,30 @@ impl SimulatedDisk {
         self.state.lock().failures.clear();
     }
 
-    /// How many octets all files can have.
+    /// How many octets all files can have; `u64::MAX` is as many as they like.
     pub fn set_capacity(&self, bytes: u64) {
-        self.state.lock().capacity = Some(bytes);
+        self.state.lock().capacity = (bytes != u64::MAX).then_some(bytes);
+    }
+
+    /// How many octets all files have.
+    pub fn used_bytes(&self) -> u64 {
+        self.state.lock().used_bytes()
+    }
+
+    /// How many calls there was no room for.
+    pub fn refusals(&self) -> u64 {
+        self.state.lock().refusals
+    }
+
+    /// Whether a write was lost or misdirected and, if one was, whether the last of them can be told
+    /// from what a power cut leaves: something behind it, in its file, is on the disk.
+    pub fn lie_is_told(&self) -> Option<bool> {
+        self.state.lock().lie.map(|lie| lie.is_told)
+    }
+
+    /// Nothing is known of a lie any more: all of the disk was read, and found whole.
+    pub fn forget_lie(&self) {
+        self.state.lock().lie = None;
     }
 
     /// Whether reads return fewer octets than they could.

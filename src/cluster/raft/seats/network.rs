@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::ordered;
 use crate::cluster::Millis;
 use crate::cluster::lockstep::dice::Dice;
 
@@ -45,8 +46,12 @@ pub struct Tally {
     pub cut_off: u64,
     /// Messages that came twice.
     pub doublings: u64,
+    /// Refusals of raft's among them.
+    pub doubled_rejects: u64,
     /// Messages that took long.
     pub delays: u64,
+    /// Messages that came before one that the same member had sent to the same before.
+    pub overtakes: u64,
     /// Messages not heeded by whom they came to.
     pub refused: u64,
     /// Syncs that took long.
@@ -55,12 +60,36 @@ pub struct Tally {
     pub cuts: u64,
     /// Members that lost their power.
     pub crashes: u64,
+    /// Pieces of a disk of which a power cut left a part.
+    pub torn: u64,
+    /// Pieces of a disk, written and not synced, of which a power cut left nothing.
+    pub unsynced: u64,
     /// Members that did nothing for a time.
     pub pauses: u64,
     /// Members that ended because their disk refused.
     pub failures: u64,
-    /// Disks that were lost.
+    /// Disks that were full when something was to be written.
+    pub full: u64,
+    /// Writes that went nowhere.
+    pub lost_writes: u64,
+    /// Writes that went elsewhere.
+    pub misdirected_writes: u64,
+    /// Bits that were flipped on a disk at rest.
+    pub flips: u64,
+    /// Members that did not start because their disk could not be read.
+    pub unreadable: u64,
+    /// Members that did not start because their journal was damaged.
+    pub damaged: u64,
+    /// Wall clocks that were set anew.
+    pub wall_steps: u64,
+    /// Monotonic clocks that became fast or slow.
+    pub drifts: u64,
+    /// Disks that were lost, or given up.
     pub losses: u64,
+    /// Members that were taken out of the group, all being well with them.
+    pub leaves: u64,
+    /// Members that came in their place.
+    pub joins: u64,
     /// Changes made of who takes part.
     pub changes: u64,
 }
@@ -78,6 +107,8 @@ pub(super) struct Network {
     dice: Dice,
     cuts: BTreeSet<(usize, usize)>,
     flights: BTreeMap<(Millis, u64), Flight>,
+    /// When what a member sent to another arrives at the latest.
+    latest: BTreeMap<(usize, usize), Millis>,
     sent: u64,
     members: usize,
 }
@@ -90,6 +121,7 @@ impl Network {
             dice: Dice::new(seed),
             cuts: BTreeSet::new(),
             flights: BTreeMap::new(),
+            latest: BTreeMap::new(),
             sent: 0,
             members,
         }
@@ -118,18 +150,22 @@ impl Network {
         }
         if self.dice.chance(self.faults.doublings) {
             self.tally.doublings += 1;
+            self.tally.doubled_rejects += u64::from(ordered::is_reject(&octets));
             let octets = octets.clone();
-            self.put(now, Flight { to, octets });
+            self.put(now, from, Flight { to, octets });
         }
-        self.put(now, Flight { to, octets });
+        self.put(now, from, Flight { to, octets });
     }
 
-    fn put(&mut self, now: Millis, flight: Flight) {
+    fn put(&mut self, now: Millis, from: usize, flight: Flight) {
         let mut arrives = now.0 + 1;
         if self.dice.chance(self.faults.delays) {
             self.tally.delays += 1;
             arrives += self.dice.below(self.faults.delay_ms_max);
         }
+        let latest = self.latest.entry((from, flight.to)).or_default();
+        self.tally.overtakes += u64::from(arrives < latest.0);
+        latest.0 = latest.0.max(arrives);
         self.put_off(flight, Millis(arrives));
     }
 
@@ -150,8 +186,16 @@ impl Network {
         self.flights.keys().next().map(|(arrives, _)| *arrives)
     }
 
+    /// What is on its way.
+    pub fn in_flight(&self) -> Vec<(usize, Vec<u8>)> {
+        let flights = self.flights.values();
+        flights
+            .map(|flight| (flight.to, flight.octets.clone()))
+            .collect()
+    }
+
     /// How long the next sync takes, in milliseconds.
-    pub fn sync_ms(&mut self, _place: usize) -> u64 {
+    pub fn sync_ms(&mut self) -> u64 {
         match self.dice.chance(self.faults.slow_syncs) {
             true => {
                 self.tally.slow_syncs += 1;

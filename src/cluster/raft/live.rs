@@ -1,0 +1,537 @@
+//! A member at work in a process: its journal has a thread, its messages go to whoever carries them,
+//! and the time is told by whoever calls.
+//!
+//! ```text
+//!   drivers -> propose, take, close \                       / outgoing -> one carrier a member
+//!   sockets -> received              >  Member, one lock   <
+//!   sequencer's task -> tick        /  ^ job, finished      \ effects -> outboxes
+//!   a thread -> work_beside ---------- /
+//!   the journal's thread -> bell ---> wakes the sequencer's task
+//! ```
+//!
+//! What is proposed and what comes is noted under the lock, and the bell is rung; the sequencer's task
+//! does then all that has become possible at once: a burst of proposals is one message to each
+//! follower. Nothing here waits.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use super::member::{Farewell, Member, Now, Settings};
+use super::ordered::{Change, Envelope};
+use super::snapshots::Job;
+use crate::broker::ids::{ConnectionNumber, MemberId};
+use crate::broker::{Command, Core, Effect};
+use crate::cluster::entry_log::{self, Configuration, EntryLog};
+use crate::cluster::machine::Machine;
+use crate::cluster::outbox::Woken;
+use crate::cluster::{Group, Millis, Outstanding, limits, proposal};
+use crate::store;
+
+/// See the module.
+pub struct Live<M = Core> {
+    id: MemberId,
+    group: u64,
+    wall_at_zero: u64,
+    proposal_bytes: usize,
+    state: Mutex<State<M>>,
+    bell: Arc<Bell>,
+    /// Work that is to be done without the lock.
+    job: Mutex<Option<Job<M>>>,
+    has_job: Condvar,
+    /// Whether the journal has no room.
+    is_full: AtomicBool,
+    /// Whether no leader was heard of for so long that nobody is served.
+    is_cut_off: AtomicBool,
+    /// Connections that were opened.
+    served: AtomicU64,
+    /// Why this member cannot go on.
+    failure: OnceLock<String>,
+}
+
+struct State<M> {
+    member: Member<M>,
+    /// To whom messages are carried.
+    carriers: BTreeMap<MemberId, Carrier>,
+    /// Carriers there ever were.
+    carried: u64,
+    /// Since when no leader is known.
+    leaderless_since: Option<Millis>,
+    /// What members said at their end, since this was last asked.
+    farewells: Vec<Farewell>,
+    /// Up to which snapshot segments were given back.
+    given_back: u64,
+    sent: Vec<(MemberId, Vec<u8>)>,
+}
+
+/// Messages on their way to one member.
+struct Carrier {
+    number: u64,
+    queue: VecDeque<Vec<u8>>,
+    bytes: usize,
+    waker: Option<Waker>,
+}
+
+/// The right to carry messages to a member, until it is given to another or back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// The member.
+    pub to: MemberId,
+    number: u64,
+}
+
+/// Wakes the sequencer's task, once until it looks.
+#[derive(Default)]
+struct Bell {
+    is_rung: AtomicBool,
+    task: Mutex<Option<Waker>>,
+}
+
+impl Bell {
+    fn ring(&self) {
+        if !self.is_rung.swap(true, Ordering::AcqRel)
+            && let Some(task) = &*self.task.lock()
+        {
+            task.wake_by_ref();
+        }
+    }
+}
+
+/// How a member stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// Who leads, as far as it knows.
+    pub leader: Option<MemberId>,
+    /// Whether it gives the order itself.
+    pub is_leading: bool,
+    /// Its term.
+    pub term: u64,
+    /// Who counts and who learns.
+    pub configuration: Configuration,
+    /// The last entry that it has applied.
+    pub index: u64,
+    /// Whether it has caught up with the order as it was when this member started.
+    pub has_begun: bool,
+    /// Of those who take part, the ones that its leader has not heard of for as long as it takes to end
+    /// their sessions. Only while it leads.
+    pub silent: Vec<MemberId>,
+    /// For how many milliseconds it has known no leader.
+    pub leaderless_ms: u64,
+}
+
+impl<M: Machine> Live<M> {
+    /// Starts a member from its log, whose journal has a thread. `fresh` is its machine until it gets
+    /// a state; `now` and `wall` (milliseconds since 1970) are the same moment.
+    ///
+    /// # Errors
+    /// The log is another's, or does not give a state.
+    pub fn start(
+        log: EntryLog,
+        settings: Settings,
+        fresh: impl FnOnce() -> M,
+        (now, wall): (Millis, u64),
+    ) -> Result<Arc<Live<M>>, String> {
+        let journal = log.journal().clone();
+        let clocks = Now { clock: now, wall };
+        let member = Member::open(log, settings, fresh, clocks)?;
+        let live = Live {
+            id: settings.member,
+            group: settings.group,
+            wall_at_zero: wall.saturating_sub(now.0),
+            proposal_bytes: settings.proposal_bytes,
+            state: Mutex::new(State {
+                member,
+                carriers: BTreeMap::new(),
+                carried: 0,
+                leaderless_since: None,
+                farewells: Vec::new(),
+                given_back: 0,
+                sent: Vec::new(),
+            }),
+            bell: Arc::default(),
+            job: Mutex::new(None),
+            has_job: Condvar::new(),
+            is_full: AtomicBool::new(false),
+            is_cut_off: AtomicBool::new(false),
+            served: AtomicU64::new(0),
+            failure: OnceLock::new(),
+        };
+        let bell = live.bell.clone();
+        journal.set_waker(Arc::new(move || bell.ring()));
+        Ok(Arc::new(live))
+    }
+
+    /// The group.
+    pub fn group(&self) -> u64 {
+        self.group
+    }
+
+    fn now(&self, now: Millis) -> Now {
+        Now {
+            clock: now,
+            wall: self.wall_at_zero.saturating_add(now.0),
+        }
+    }
+
+    /// Looks into the machine, with the lock held: only for what is short.
+    pub fn read<R>(&self, look: impl FnOnce(&M) -> R) -> R {
+        look(self.state.lock().member.machine())
+    }
+
+    /// How it stands.
+    pub fn view(&self, now: Millis) -> View {
+        let state = self.state.lock();
+        let member = &state.member;
+        let leader = member.raw.raft.leader_id;
+        let since = state.leaderless_since;
+        View {
+            leader: (leader != 0).then_some(MemberId(leader)),
+            is_leading: member.is_leading(),
+            term: member.term(),
+            configuration: member.configuration(),
+            index: member.machine().index(),
+            has_begun: member.has_begun(),
+            silent: member.silent(),
+            leaderless_ms: since.map_or(0, |since| now.0.saturating_sub(since.0)),
+        }
+    }
+
+    /// Asks for a change of who takes part. False: it does not lead, or another change is on its way.
+    pub fn change(&self, now: Millis, change: Change) -> bool {
+        let is_asked = self.state.lock().member.change(self.now(now), change);
+        self.bell.ring();
+        is_asked
+    }
+
+    /// Orders a command of the sequencer's. False: it does not lead, or has too much on its way.
+    pub fn order(&self, now: Millis, command: Command) -> bool {
+        let now = self.now(now);
+        let is_ordered = self.state.lock().member.order_command(now, command);
+        self.bell.ring();
+        is_ordered
+    }
+
+    /// Takes a message that a member sent.
+    ///
+    /// # Errors
+    /// It is none of that member's: whoever sends such is not to be listened to. One that makes no
+    /// sense at this moment is not heeded, which is no error.
+    pub fn received(&self, now: Millis, from: MemberId, octets: &[u8]) -> Result<(), String> {
+        let envelope = Envelope::decode(octets).map_err(|error| error.to_string())?;
+        if envelope.from != from {
+            return Err(format!(
+                "a message of {:x} by {:x}",
+                envelope.from.0, from.0
+            ));
+        }
+        let taken = {
+            let mut state = self.state.lock();
+            state.member.take_envelope(self.now(now), envelope)
+        };
+        if let Err(why) = taken {
+            tracing::debug!(target: "Cluster", "a message of member {:x} is not heeded: {why}", from.0);
+        }
+        self.bell.ring();
+        Ok(())
+    }
+
+    /// Somebody carries messages to a member from now on, until [`Live::carry_no_more`]. None: somebody
+    /// does already.
+    pub fn carry(&self, to: MemberId) -> Option<Outgoing> {
+        let mut state = self.state.lock();
+        if state.carriers.contains_key(&to) {
+            return None;
+        }
+        state.carried += 1;
+        let number = state.carried;
+        let carrier = Carrier {
+            number,
+            queue: VecDeque::new(),
+            bytes: 0,
+            waker: None,
+        };
+        state.carriers.insert(to, carrier);
+        Some(Outgoing { to, number })
+    }
+
+    /// What is to be carried, added to `messages`; pending when there is nothing. False: this carrier
+    /// carries no more.
+    pub fn poll_outgoing(
+        &self,
+        outgoing: Outgoing,
+        messages: &mut Vec<Vec<u8>>,
+        context: &mut Context<'_>,
+    ) -> Poll<bool> {
+        let mut state = self.state.lock();
+        let found = state.carriers.get_mut(&outgoing.to);
+        let Some(carrier) = found.filter(|carrier| carrier.number == outgoing.number) else {
+            return Poll::Ready(false);
+        };
+        if carrier.queue.is_empty() {
+            carrier.waker = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        carrier.bytes = 0;
+        messages.extend(carrier.queue.drain(..));
+        Poll::Ready(true)
+    }
+
+    /// A carrier has ended, and what it had may be lost.
+    pub fn carry_no_more(&self, outgoing: Outgoing) {
+        let mut state = self.state.lock();
+        let found = state.carriers.get(&outgoing.to);
+        if found.is_some_and(|carrier| carrier.number == outgoing.number) {
+            state.carriers.remove(&outgoing.to);
+            state.member.raw.report_unreachable(outgoing.to.0);
+        }
+        drop(state);
+        self.bell.ring();
+    }
+
+    /// To whom messages are carried.
+    pub fn carried(&self) -> Vec<MemberId> {
+        self.state.lock().carriers.keys().copied().collect()
+    }
+
+    /// Says in the order that this member ends. It is to take part until [`Live::has_left`].
+    pub fn say_farewell(&self, now: Millis) {
+        self.state.lock().member.say_farewell(self.now(now));
+        self.bell.ring();
+    }
+
+    /// Whether the order has what was said at the end.
+    pub fn has_left(&self) -> bool {
+        let state = self.state.lock();
+        let member = &state.member;
+        member.is_leaving && member.has_said_farewell()
+    }
+
+    /// Hands leadership on, if it leads. True while it still does and there is somebody to take it.
+    pub fn hand_over(&self, now: Millis) -> bool {
+        let is_leading = self.state.lock().member.hand_over(self.now(now));
+        self.bell.ring();
+        is_leading
+    }
+
+    /// What members said when they ended, since this was last asked.
+    pub fn farewells(&self) -> Vec<Farewell> {
+        std::mem::take(&mut self.state.lock().farewells)
+    }
+
+    /// Removes the segments that nobody needs any more. Waits for the disk.
+    ///
+    /// # Errors
+    /// The disk refuses: this member cannot go on.
+    pub fn give_back(&self) -> Result<(), String> {
+        let (journal, segments, index) = {
+            let state = self.state.lock();
+            let log = state.member.log();
+            let index = log.snapshot_index();
+            if index <= state.given_back || !log.is_snapshot_synced() {
+                return Ok(());
+            }
+            (log.journal().clone(), log.superseded(), index)
+        };
+        entry_log::give_back(&journal, &segments)?;
+        let mut state = self.state.lock();
+        state.given_back = index;
+        let log = state.member.log_mut();
+        segments.iter().for_each(|segment| log.forget(*segment));
+        Ok(())
+    }
+
+    /// Does the next work that needs no lock, if there is some before `patience` is over. For a thread
+    /// that calls again and again.
+    pub fn work_beside(&self, now: impl Fn() -> Millis, patience: Duration) {
+        let job = {
+            let mut job = self.job.lock();
+            if job.is_none() {
+                self.has_job.wait_for(&mut job, patience);
+            }
+            job.take()
+        };
+        let Some(job) = job else { return };
+        let done = job.run();
+        self.state.lock().member.finish(self.now(now()), done);
+        self.bell.ring();
+    }
+
+    /// Hears of the journal whether there is room.
+    fn note_room(&self, state: &State<M>) {
+        let journal = state.member.log().journal().state();
+        let is_full = matches!(journal, store::State::Full(_));
+        if self.is_full.swap(is_full, Ordering::Relaxed) != is_full {
+            match journal {
+                store::State::Full(why) => tracing::error!(
+                    target: "Store",
+                    "No room for the journal: {why}. Messages are refused until there is some"
+                ),
+                _ => tracing::warn!(target: "Store", "There is room for the journal again"),
+            }
+        }
+    }
+
+    /// Ends all connections when no leader was heard of for long.
+    fn note_leader(&self, state: &mut State<M>, now: Millis) {
+        if state.member.raw.raft.leader_id != 0 {
+            state.leaderless_since = None;
+            if self.is_cut_off.swap(false, Ordering::Relaxed) {
+                tracing::warn!(target: "Cluster", "There is a quorum again: clients are served");
+            }
+            return;
+        }
+        let since = *state.leaderless_since.get_or_insert(now);
+        let is_long = now.0 >= since.0 + limits::RAFT_NO_QUORUM_MS;
+        if is_long && !self.is_cut_off.swap(true, Ordering::Relaxed) {
+            tracing::error!(
+                target: "Cluster",
+                "No quorum for {} ms: nothing is confirmed and clients are sent away until there is one",
+                now.0 - since.0
+            );
+            state.member.renew();
+        }
+    }
+}
+
+impl<M> State<M> {
+    /// Gives messages to their carriers; those that nobody carries, or that are too many, are lost.
+    fn hand_out(&mut self, woken: &mut Woken) {
+        for (to, octets) in self.sent.drain(..) {
+            let Some(carrier) = self.carriers.get_mut(&to) else {
+                continue;
+            };
+            let bytes = carrier.bytes + octets.len();
+            if bytes > limits::RAFT_OUTGOING_BYTES_MAX && !carrier.queue.is_empty() {
+                continue;
+            }
+            carrier.bytes = bytes;
+            carrier.queue.push_back(octets);
+            if let Some(waker) = carrier.waker.take() {
+                woken.push(waker);
+            }
+        }
+    }
+}
+
+impl<M: Machine> Group for Live<M> {
+    fn member(&self) -> MemberId {
+        self.id
+    }
+
+    fn open(&self, waker: Waker) -> ConnectionNumber {
+        self.served.fetch_add(1, Ordering::Relaxed);
+        self.state.lock().member.outboxes.open(waker)
+    }
+
+    fn propose(&self, now: Millis, connection: ConnectionNumber, commands: &mut Vec<Command>) {
+        if commands.is_empty() {
+            return;
+        }
+        let now = self.now(now);
+        let batches = proposal::cut(connection, commands, self.proposal_bytes);
+        commands.clear();
+        let mut state = self.state.lock();
+        state.member.propose_batches(now, connection, &batches);
+        drop(state);
+        self.bell.ring();
+    }
+
+    fn take(&self, connection: ConnectionNumber, effects: &mut Vec<Effect>) -> Outstanding {
+        let mut state = self.state.lock();
+        state.member.outboxes.take(connection, effects)
+    }
+
+    fn close(&self, now: Millis, connection: ConnectionNumber) {
+        let now = self.now(now);
+        let mut state = self.state.lock();
+        let member = &mut state.member;
+        member.propose(now, connection, &[Command::ConnectionEnd { connection }]);
+        member.outboxes.close(connection);
+        drop(state);
+        self.bell.ring();
+    }
+
+    fn tick(&self, now: Millis) -> Option<Millis> {
+        // What is rung from here on is looked at in another call.
+        self.bell.is_rung.store(false, Ordering::Release);
+        let mut woken = Woken::default();
+        let mut guard = self.state.lock();
+        let state = &mut *guard;
+        let clocks = self.now(now);
+        if state.member.next() <= now {
+            state.member.tick(clocks);
+        }
+        state.member.work(clocks, &mut state.sent);
+        state.hand_out(&mut woken);
+        state.farewells.append(&mut state.member.farewells);
+        self.note_room(state);
+        self.note_leader(state, now);
+        let of_member = state.member.woken();
+        if let Some(why) = state.member.failure() {
+            // The first reason is the one to be told.
+            let _ = self.failure.set(why);
+        }
+        let next = state.member.next();
+        let job = state.member.job();
+        drop(guard);
+        if job.is_some() {
+            *self.job.lock() = job;
+            self.has_job.notify_one();
+        }
+        of_member.wake();
+        woken.wake();
+        Some(next)
+    }
+
+    fn set_sequencer_waker(&self, waker: Waker) {
+        *self.bell.task.lock() = Some(waker);
+    }
+
+    fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
+    }
+
+    /// Every entry goes onto the disk.
+    fn is_memory_full(&self) -> bool {
+        self.is_full()
+    }
+
+    fn unserved(&self) -> Option<&'static str> {
+        let text = "no quorum: this member hears of too few others of its cluster";
+        self.is_cut_off.load(Ordering::Relaxed).then_some(text)
+    }
+
+    fn fail(&self, why: String) {
+        // The first reason is the one to be told.
+        let _ = self.failure.set(why);
+        self.bell.ring();
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.failure.get().cloned()
+    }
+
+    fn finish(&self, _: Millis) -> Result<Option<String>, String> {
+        let (line, journal) = {
+            let state = self.state.lock();
+            let machine = state.member.machine();
+            let line = format!(
+                "raft: member {:x} served {} connections and applied {} entries; entry {} has digest {:016x}",
+                self.id.0,
+                self.served.load(Ordering::Relaxed),
+                state.member.applied,
+                machine.index(),
+                machine.digest()
+            );
+            (line, state.member.log().journal().clone())
+        };
+        match journal.close() {
+            store::State::Failed(why) => Err(format!("the journal has failed: {why}")),
+            store::State::Full(_) | store::State::Ok => Ok(Some(line)),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! A member of a cluster: from options to its seat in the group, and its end.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+
+use super::clock::{Clock, random};
+use super::keeper::Keeper;
+use super::log::notice;
+use super::options::Options;
+use super::peers::steward::KnownHosts;
+use super::peers::{Plane, dialing, forming, listening, steward};
+use super::{limits, listen, members, sequencer, storage};
+use crate::broker;
+use crate::broker::ids::MemberId;
+use crate::cluster::Group;
+use crate::cluster::entry_log::{self, EntryLog};
+use crate::cluster::raft::Live;
+
+/// The folder in the data directory for the store of a member.
+const FOLDER: &str = "member";
+
+/// A member that takes part.
+pub struct Cluster {
+    live: Arc<Live>,
+    clock: Clock,
+    /// Those that deal with other members.
+    tasks: JoinSet<()>,
+    _keepers: [Keeper; 2],
+}
+
+/// Whether a data directory is that of a member of a cluster.
+pub fn is_in(directory: &Path) -> bool {
+    directory.join(FOLDER).exists()
+}
+
+impl Cluster {
+    /// Starts a member and waits until it can serve clients: until there is a group with a quorum, and
+    /// this member has caught up with it. The task that calls the group goes to `sequencers`.
+    ///
+    /// # Errors
+    /// It cannot start, or not go on.
+    pub async fn start(
+        options: &Options,
+        core_options: &broker::Options,
+        (clock, known_hosts): (Clock, &KnownHosts),
+        sequencers: &mut JoinSet<String>,
+    ) -> Result<Cluster, String> {
+        let directory = directory(options)?;
+        let disk = storage::open_disk(&directory.join(FOLDER))?;
+        let log_options = entry_log::Options {
+            journal: storage::journal_options(options),
+            ..entry_log::Options::default()
+        };
+        let opened = EntryLog::open(Arc::new(disk), &log_options, random().max(1));
+        let shown = directory.display();
+        let (log, found) = opened.map_err(|error| format!("{shown}: {error}"))?;
+        let id = (MemberId(found.store_id), random());
+        let plane = Arc::new(Plane::new(&options.cluster, id, log, (&directory, clock))?);
+        let mut tasks = JoinSet::new();
+        listen(options, &plane, &mut tasks)?;
+        notice!("Cluster", "This is member {:x}", id.0.0);
+        let live = match plane.resume()? {
+            Some(live) => live,
+            None => forming::run(&plane, core_options).await?,
+        };
+        live.read(|core| storage::tell(&directory, options, core, &found));
+        sequencers.spawn(sequencer::run(live.clone(), clock));
+        tasks.spawn(dialing::run(plane.clone(), live.clone()));
+        let shared = (known_hosts.clone(), core_options.clone());
+        let stewarding = steward::run(plane, live.clone(), shared);
+        tasks.spawn(stewarding);
+        let keepers = [Keeper::of_live(&live)?, Keeper::beside_live(&live, clock)?];
+        let cluster = Cluster {
+            live,
+            clock,
+            tasks,
+            _keepers: keepers,
+        };
+        cluster.wait_until_ready().await?;
+        Ok(cluster)
+    }
+
+    /// The member's seat.
+    pub fn seat(&self) -> Arc<Live> {
+        self.live.clone()
+    }
+
+    async fn wait_until_ready(&self) -> Result<(), String> {
+        while !self.live.view(self.clock.millis()).has_begun {
+            if let Some(why) = self.live.failure() {
+                return Err(why);
+            }
+            sleep(limits::READY_LOOK).await;
+        }
+        Ok(())
+    }
+
+    /// Says in the order that this member ends, and hands leadership on. Each is waited for only so
+    /// long: others may be gone, or about to end, too.
+    pub async fn leave(&self) {
+        // Without a quorum nobody would hear it; an election is waited for.
+        let leaderless = self.live.view(self.clock.millis()).leaderless_ms;
+        if u128::from(leaderless) >= limits::FAREWELL.as_millis() {
+            return;
+        }
+        self.live.say_farewell(self.clock.millis());
+        let end = Instant::now() + limits::FAREWELL;
+        while !self.live.has_left() && Instant::now() < end {
+            sleep(limits::READY_LOOK).await;
+        }
+        let was_leading = self.live.view(self.clock.millis()).is_leading;
+        let end = Instant::now() + limits::FAREWELL;
+        while self.live.hand_over(self.clock.millis()) && Instant::now() < end {
+            sleep(limits::READY_LOOK).await;
+        }
+        if was_leading && !self.live.view(self.clock.millis()).is_leading {
+            notice!("Cluster", "Handed leadership on");
+        }
+    }
+
+    /// Speaks with no member any more.
+    pub async fn end(mut self) {
+        self.tasks.shutdown().await;
+        steward::tell_farewells(&self.live);
+    }
+}
+
+/// Where the member keeps what it has.
+fn directory(options: &Options) -> Result<PathBuf, String> {
+    let directory = storage::data_dir(options);
+    let directory = directory.ok_or("--group raft needs a data directory")?;
+    let shown = directory.display();
+    if directory.join(storage::JOURNAL).exists() {
+        return Err(format!(
+            "{shown}: the data directory is that of a broker that stands alone"
+        ));
+    }
+    if members::are_in(&directory) {
+        return Err(format!(
+            "{shown}: the data directory is that of a lockstep group"
+        ));
+    }
+    members::make_directory(&directory).map_err(|error| format!("{shown}: {error}"))?;
+    Ok(directory)
+}
+
+fn listen(options: &Options, plane: &Arc<Plane>, tasks: &mut JoinSet<()>) -> Result<(), String> {
+    let Some(address) = &options.cluster.cluster_listen else {
+        return Ok(());
+    };
+    let addresses = address.resolve()?.into_iter().map(|ip| (ip, false));
+    let addresses: Vec<_> = addresses.collect();
+    let port = listen::listen(&addresses, address.port, options.connection_backlog);
+    let port = port.map_err(|error| format!("--cluster-listen {address}: {error}"))?;
+    for listener in port.listeners {
+        tasks.spawn(listening::run(listener, plane.clone()));
+    }
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! The options of `ferrymq serve` for brokers that act as one.
+
+use std::net::{IpAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::limits;
+use super::options::duration;
+use crate::cluster::limits::MEMBERS_MAX;
+use crate::wire::url::Url;
+
+/// What says how brokers act as one, for `--group raft`.
+#[derive(Args, Clone, Debug)]
+pub struct ClusterOptions {
+    /// Name of the cluster: members with another are refused
+    #[arg(
+        long,
+        env = "QPID_CLUSTER_NAME",
+        value_name = "NAME",
+        default_value = ""
+    )]
+    pub cluster_name: String,
+
+    /// Members that have to be there before a new cluster is formed, a majority of --cluster-peers at
+    /// least; without it all of them
+    #[arg(long, env = "QPID_CLUSTER_SIZE", value_name = "N")]
+    pub cluster_size: Option<usize>,
+
+    /// URL at which clients find this broker, told to all clients of the cluster:
+    /// amqp:tcp:HOST:PORT, several with commas
+    #[arg(long, env = "QPID_CLUSTER_URL", value_name = "URL", value_parser = url)]
+    pub cluster_url: Option<String>,
+
+    /// What agrees on one order
+    #[arg(long, env = "QPID_CLUSTER_ENGINE", value_enum, default_value = "raft")]
+    pub cluster_engine: ClusterEngine,
+
+    /// Where to listen for the other members
+    #[arg(long, env = "QPID_CLUSTER_LISTEN", value_name = "ADDRESS:PORT", value_parser = address)]
+    pub cluster_listen: Option<Address>,
+
+    /// Where all members listen, this one among them, with commas: the same on all of them
+    #[arg(long, env = "QPID_CLUSTER_PEERS", value_name = "ADDRESS:PORT,...",
+          value_delimiter = ',', value_parser = address)]
+    pub cluster_peers: Vec<Address>,
+
+    /// File with a key of at least 32 octets that all members have and nobody else: who knows it
+    /// belongs to the cluster
+    #[arg(long, env = "QPID_CLUSTER_KEY_FILE", value_name = "FILE")]
+    pub cluster_key_file: Option<PathBuf>,
+
+    /// File with this member's certificate, and those between it and the authority's, as PEM
+    #[arg(long, env = "QPID_CLUSTER_TLS_CERT", value_name = "FILE")]
+    pub cluster_tls_cert: Option<PathBuf>,
+
+    /// File with the key of that certificate, as PEM
+    #[arg(long, env = "QPID_CLUSTER_TLS_KEY", value_name = "FILE")]
+    pub cluster_tls_key: Option<PathBuf>,
+
+    /// File with the authority's certificates, as PEM: who has one of theirs belongs to the cluster
+    #[arg(long, env = "QPID_CLUSTER_TLS_CA", value_name = "FILE")]
+    pub cluster_tls_ca: Option<PathBuf>,
+
+    /// Time without a word of a member until its clients' sessions end: seconds, or a number with s,
+    /// ms, us or ns
+    #[arg(long, env = "QPID_CLUSTER_DOWN_AFTER", value_name = "TIME", default_value = "5",
+          value_parser = down_after)]
+    pub cluster_down_after: u64,
+}
+
+/// What agrees on one order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ClusterEngine {
+    /// Raft, over connections of the members' own.
+    Raft,
+    /// Corosync's closed process groups.
+    Cpg,
+}
+
+/// A host and a port.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Address {
+    /// A name or an address, without brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+impl Address {
+    /// The addresses of the host.
+    ///
+    /// # Errors
+    /// It is neither an address nor the name of a host.
+    pub fn resolve(&self) -> Result<Vec<IpAddr>, String> {
+        let found = (self.host.as_str(), self.port).to_socket_addrs();
+        let found = found.map_err(|error| format!("{self}: {error}"))?;
+        Ok(found.map(|address| address.ip()).collect())
+    }
+
+    /// One of a text: see [`address`].
+    pub fn parse(text: &str) -> Option<Address> {
+        address(text).ok()
+    }
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
+impl ClusterOptions {
+    /// Looks at what was said, before anything is touched.
+    ///
+    /// # Errors
+    /// Something is missing, or does not fit.
+    pub fn check(&self) -> Result<(), String> {
+        if self.cluster_engine == ClusterEngine::Cpg {
+            return Err(
+                "--cluster-engine cpg is not built yet: --cluster-engine raft is".to_owned(),
+            );
+        }
+        if self.cluster_listen.is_none() || self.cluster_peers.is_empty() {
+            return Err("--group raft needs --cluster-listen and --cluster-peers".to_owned());
+        }
+        let listed = self.cluster_peers.len();
+        if listed > MEMBERS_MAX {
+            return Err(format!("--cluster-peers: more than {MEMBERS_MAX} members"));
+        }
+        let is_there_twice = |at: usize| self.cluster_peers[..at].contains(&self.cluster_peers[at]);
+        if (0..listed).any(is_there_twice) {
+            return Err("--cluster-peers lists one address twice".to_owned());
+        }
+        match self.cluster_size {
+            Some(size) if size <= listed / 2 || size > listed => Err(format!(
+                "--cluster-size {size}: it is a majority of the {listed} in --cluster-peers, or all"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses what has no effect on a broker that takes part in no cluster: whoever gives it means it.
+    ///
+    /// # Errors
+    /// Something was given.
+    pub fn check_unused(&self) -> Result<(), String> {
+        let given = [
+            ("--cluster-name", !self.cluster_name.is_empty()),
+            ("--cluster-size", self.cluster_size.is_some()),
+            ("--cluster-listen", self.cluster_listen.is_some()),
+            ("--cluster-peers", !self.cluster_peers.is_empty()),
+            ("--cluster-key-file", self.cluster_key_file.is_some()),
+            ("--cluster-tls-cert", self.cluster_tls_cert.is_some()),
+            ("--cluster-tls-key", self.cluster_tls_key.is_some()),
+            ("--cluster-tls-ca", self.cluster_tls_ca.is_some()),
+            (
+                "--cluster-engine",
+                self.cluster_engine != ClusterEngine::Raft,
+            ),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(format!("{option} is for --group raft")),
+            None => Ok(()),
+        }
+    }
+
+    /// Members that have to be there before a cluster is formed.
+    pub fn forming_min(&self) -> usize {
+        self.cluster_size.unwrap_or(self.cluster_peers.len())
+    }
+}
+
+fn address(text: &str) -> Result<Address, String> {
+    let wrong = || format!("{text}: not ADDRESS:PORT");
+    let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
+    let host = bare.unwrap_or(host);
+    let is_host = !host.is_empty()
+        && host.len() <= 255
+        && host
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-._%:".contains(c))
+        && (bare.is_some() || !host.contains(':'));
+    let port: u16 = port.parse().map_err(|_| wrong())?;
+    match is_host && port != 0 {
+        true => Ok(Address {
+            host: host.to_owned(),
+            port,
+        }),
+        false => Err(wrong()),
+    }
+}
+
+fn url(text: &str) -> Result<String, String> {
+    match Url::parse(text) {
+        Ok(url) if url.user.is_some() => Err("all clients would be told the user".to_owned()),
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn down_after(text: &str) -> Result<u64, String> {
+    match duration(text, "s")? {
+        0..500 => Err(format!(
+            "{text}: less than 500 ms, which a member may take to get on"
+        )),
+        time if time > limits::DOWN_AFTER_MILLISECONDS_MAX => Err(format!("{text}: over an hour")),
+        time => Ok(time),
+    }
+}

@@ -1,0 +1,13 @@
+//! Three brokers in processes of their own that act as one: what clients see of it.
+
+mod durable_support;
+mod server_raft {
+    pub mod members;
+
+    mod belonging;
+    mod faults;
+    mod forming;
+    mod hostile;
+    mod order;
+}
+mod server_support;

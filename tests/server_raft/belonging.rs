@@ -1,0 +1,169 @@
+//! Who is listened to as a member.
+
+use std::fs;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
+use super::members::Members;
+use crate::durable_support::{
+    Directory, bodies, declare, durable_queue, publish_all, query, session,
+};
+use crate::server_support::Broker;
+
+pub const KEY: &str = "a key of thirty-two octets or more, for tests";
+
+/// A file with some text.
+pub fn file(directory: &Directory, name: &str, text: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let path = directory.path().join(name);
+    fs::write(&path, text).expect("it can be written");
+    let mode = fs::Permissions::from_mode(0o600);
+    fs::set_permissions(&path, mode).expect("it is ours");
+    path.to_str().expect("it is UTF-8").to_owned()
+}
+
+/// An authority, and the options of members that have a certificate of its.
+fn authority(directory: &Directory, name: &str) -> Vec<String> {
+    let mut params = CertificateParams::new(Vec::new()).expect("no names");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().expect("a key");
+    let issuer = CertifiedIssuer::self_signed(params, key).expect("an authority");
+    let of_member = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("an address");
+    let key = KeyPair::generate().expect("a key");
+    let cert = of_member.signed_by(&key, &issuer).expect("a certificate");
+    let files = [
+        ("--cluster-tls-ca", "ca", issuer.pem()),
+        ("--cluster-tls-cert", "cert", cert.pem()),
+        ("--cluster-tls-key", "key", key.serialize_pem()),
+    ];
+    let option = |(option, part, pem): (&str, &str, String)| {
+        let path = file(directory, &format!("{name}.{part}"), &pem);
+        [option.to_owned(), path]
+    };
+    files.into_iter().flat_map(option).collect()
+}
+
+/// What is published on the first is there on the last.
+async fn act_as_one(brokers: &[Broker]) {
+    let sender = session(&brokers[0]).await;
+    declare(&sender, durable_queue("q")).await;
+    publish_all(&sender, "q", &bodies(0, 10)).await;
+    let last = session(&brokers[brokers.len() - 1]).await;
+    assert_eq!(query(&last, "q").await.message_count, 10);
+}
+
+#[tokio::test]
+async fn members_with_the_same_key_act_as_one_and_one_with_another_is_refused() {
+    let files = Directory::new();
+    let key = file(&files, "key", KEY);
+    let mut members = Members::new(3, &["--cluster-size", "2", "--cluster-key-file", &key]);
+    let mut brokers: Vec<_> = (0..2).map(|n| members.launch(n)).collect();
+    for (member, broker) in brokers.iter_mut().enumerate() {
+        members.serves(member, broker);
+    }
+    act_as_one(&brokers).await;
+    let wrong = file(&files, "wrong", &KEY.replace('k', "K"));
+    members.common[3] = wrong;
+    let mut stranger = members.launch(2);
+    let refused = "it does not prove that it knows the cluster key";
+    stranger.log_line(refused);
+    for broker in &mut brokers {
+        broker.log_line(refused);
+        let log = broker.log().join("\n");
+        assert!(!log.contains("joins"), "{log}");
+    }
+    drop(stranger);
+    // What kept it out was the key. An end of line is not part of it.
+    members.common[3] = file(&files, "same", &format!("{KEY}\n"));
+    drop(members.start(2));
+}
+
+#[tokio::test]
+async fn members_with_certificates_of_one_authority_act_as_one_and_others_are_refused() {
+    let files = Directory::new();
+    let mut members = Members::new(3, &["--cluster-size", "2"]);
+    members.common.extend(authority(&files, "ours"));
+    let mut brokers: Vec<_> = (0..2).map(|n| members.launch(n)).collect();
+    for (member, broker) in brokers.iter_mut().enumerate() {
+        members.serves(member, broker);
+    }
+    act_as_one(&brokers).await;
+    members.common.truncate(2);
+    members.common.extend(authority(&files, "theirs"));
+    let mut stranger = members.launch(2);
+    stranger.log_line("TLS: ");
+    for broker in &mut brokers {
+        broker.log_line("TLS: ");
+        let log = broker.log().join("\n");
+        assert!(!log.contains("joins"), "{log}");
+    }
+}
+
+#[test]
+fn members_of_another_cluster_are_refused_by_name() {
+    let mut members = Members::new(3, &["--cluster-name", "green"]);
+    let brokers: Vec<_> = (0..2).map(|n| members.launch(n)).collect();
+    members.common = vec!["--cluster-name".to_owned(), "blue".to_owned()];
+    let mut stranger = members.launch(2);
+    stranger.log_line("one --cluster-name or");
+    for mut broker in brokers {
+        broker.log_line("it is of the cluster \"blue\" and the other of \"green\"");
+    }
+}
+
+#[test]
+fn a_store_of_another_group_is_refused() {
+    let mut members = Members::new(3, &[]);
+    let brokers = members.start_all();
+    let other = Members::new(1, &[]);
+    drop(other.start(0));
+    drop(brokers);
+    members.directories[2] = other.directories[0].copy();
+    let mut brokers: Vec<_> = (0..3).map(|n| members.launch(n)).collect();
+    let refused = "one of the two data directories is of another cluster";
+    for broker in &mut brokers {
+        broker.log_line(refused);
+    }
+    for member in [0, 1] {
+        members.serves(member, &mut brokers[member]);
+    }
+}
+
+#[test]
+fn what_does_not_keep_strangers_out_is_refused_at_the_start() {
+    let files = Directory::new();
+    let short = file(&files, "short", "too short");
+    let key = file(&files, "key", KEY);
+    let elsewhere = "127.0.0.1:1,192.0.2.1:1";
+    for (options, why) in [
+        (vec!["--cluster-key-file", &short], "at least 32 octets"),
+        (vec!["--cluster-key-file", "none"], "none: "),
+        (vec!["--cluster-peers", elsewhere], "is not on loopback"),
+        (vec!["--cluster-tls-cert", &key], "go together"),
+        (
+            vec![
+                "--cluster-tls-cert",
+                &key,
+                "--cluster-tls-key",
+                &key,
+                "--cluster-tls-ca",
+                &key,
+            ],
+            "no certificate in it",
+        ),
+        (vec!["--cluster-engine", "cpg"], "not built yet"),
+        (vec!["--cluster-size", "9"], "--cluster-size 9"),
+    ] {
+        let data = Directory::new();
+        let common = ["--port", "0", "--group", "raft", "--data-dir", data.text()];
+        let mut all = common.to_vec();
+        all.extend(["--cluster-listen", "127.0.0.1:1"]);
+        if !options.contains(&"--cluster-peers") {
+            all.extend(["--cluster-peers", "127.0.0.1:1"]);
+        }
+        all.extend(&options);
+        let mut broker = Broker::launch_on(&all);
+        assert!(!broker.wait().success(), "{options:?}");
+        broker.log_line(why);
+    }
+}
