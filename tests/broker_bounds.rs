@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use broker::{Broker, Session, ids, range};
 use ferrymq::broker::facts::Gathered;
+use ferrymq::broker::held::Held;
 use ferrymq::broker::ids::{
     ConnectionId, ConnectionKey, ConnectionNumber, GroupTime, MemberId, QueueRef, ShardId,
     SubscriptionId,
@@ -393,6 +394,7 @@ fn clone_of_a_queue_shares_its_entries() {
                 message,
             },
             GroupTime::NEVER,
+            &mut Held::default(),
             &mut Gathered::default(),
         );
     }

@@ -4,6 +4,10 @@
 //! runner's workload over several lives of a group, with its ledger, and `recorded` journals that
 //! were written once and must be read for ever.
 
+#[allow(dead_code)]
+#[path = "runner/answers.rs"]
+mod answers;
+#[allow(dead_code)]
 #[path = "entries/author.rs"]
 mod author;
 #[allow(dead_code)]

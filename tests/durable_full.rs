@@ -102,5 +102,6 @@ async fn all(rounds: u32) -> Result<String, String> {
     let text = filling.closing_lines();
     drop(filling);
     disk.read_only().await?;
+    disk.pages_apart().await?;
     Ok(text)
 }

@@ -130,7 +130,7 @@ struct Run<'a> {
 impl Run<'_> {
     async fn all(&mut self, kills: u64) -> Result<(), String> {
         let mut broker = self.start();
-        runs::define(&broker).await;
+        runs::define(broker.address()).await;
         let mut backlog = 0;
         for life in 1..=kills as u32 {
             let mut load = self.load(&broker, life, backlog);
@@ -159,7 +159,7 @@ impl Run<'_> {
 
     fn load(&mut self, broker: &Broker, life: u32, backlog: usize) -> Load {
         let seed = self.random.roll();
-        Load::start(self.directory, broker.address(), life, backlog, seed)
+        Load::start(self.directory, &[broker.address()], life, backlog, seed)
     }
 
     /// A broker with other options than the last: all of them may change.
@@ -195,21 +195,21 @@ impl Run<'_> {
 
     /// Compares what is there with what must be; gives how many messages there are.
     async fn look(&mut self, broker: &Broker) -> Result<usize, String> {
-        let found = runs::look(broker).await?;
+        let found = runs::look(broker.address()).await?;
         self.judge.check(&found);
-        runs::look_at_definitions(broker, &mut self.judge).await;
+        runs::look_at_definitions(broker.address(), &mut self.judge).await;
         self.judge.verdict()?;
         Ok(found.values().map(Vec::len).sum())
     }
 
     /// Takes everything out; after another start nothing is left.
     async fn end(&mut self, mut broker: Broker) -> Result<(), String> {
-        let found = runs::drain(&broker).await?;
+        let found = runs::drain(broker.address()).await?;
         self.judge.check(&found);
         self.judge.verdict()?;
         stop(&mut broker, "KILL");
         broker = self.start();
-        let left = runs::look(&broker).await?;
+        let left = runs::look(broker.address()).await?;
         match left.values().all(Vec::is_empty) {
             true => Ok(()),
             false => Err(format!("accepted messages are there again: {left:?}")),

@@ -143,3 +143,57 @@ fn the_relay_passes_octets_on_both_ways_and_ends_with_its_input() {
     drop(relay.stdin.take());
     assert!(relay.wait().expect("it ends").success());
 }
+
+#[test]
+fn a_rate_that_cannot_be_kept_is_told_and_nothing_measured_is_an_error() {
+    let broker = Broker::start(&["--auth", "no"]);
+    let url = broker.address().to_string();
+    let line = [
+        "latency",
+        "--rate",
+        "1000000000",
+        "-d",
+        "0.5",
+        "--warm-up",
+        "0.5",
+    ];
+    let output = bench(&[&line[..], &["--url", &url]].concat());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{errors}");
+    assert!(errors.contains("nothing was measured"), "{errors}");
+    let line = ["latency", "--rate", "10000000", "-n", "20000"];
+    let output = bench(&[&line[..], &["--url", &url]].concat());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(errors.contains("could not keep up"), "{errors}");
+}
+
+#[test]
+fn a_run_that_is_interrupted_takes_its_durable_queue_away() {
+    let path = std::env::temp_dir().join(format!("ferrymq-bench-{}", std::process::id()));
+    let directory = path.to_str().expect("a path that is text");
+    let mut broker = Broker::start(&["--data-dir", directory]);
+    let url = broker.address().to_string();
+    let run = ["bench", "durable", "-d", "60", "--url", &url];
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_ferrymq"))
+        .args(run)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the tool was built");
+    server_support::until("it publishes", || {
+        let written = std::fs::read_dir(path.join("journal"));
+        written.is_ok_and(|files| files.count() > 3)
+    });
+    let interrupted = Command::new("kill")
+        .args(["-INT", &tool.id().to_string()])
+        .status();
+    assert!(interrupted.expect("kill is there").success());
+    assert!(!tool.wait().expect("it ends").success());
+    broker.signal("KILL");
+    broker.wait();
+    let mut broker = Broker::start(&["--data-dir", directory]);
+    let line = broker.log_line("Recovered ");
+    assert!(line.contains("Recovered 0 queues"), "{line}");
+    drop(broker);
+    let _ = std::fs::remove_dir_all(&path);
+}

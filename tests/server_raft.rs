@@ -8,6 +8,11 @@ mod server_raft {
     mod faults;
     mod forming;
     mod hostile;
+    mod kills;
+    mod large;
     mod order;
 }
+#[allow(dead_code)]
+#[path = "runner/seed.rs"]
+mod seed;
 mod server_support;

@@ -4,6 +4,8 @@
 //! `FUZZ_ROUNDS=100000 cargo test --test wire_fuzz` runs longer; a failure prints the seed, and
 //! `FUZZ_SEED=n FUZZ_ROUNDS=1` runs that one again.
 
+#[path = "wire_fuzz/peer_frames.rs"]
+mod peer_frames;
 #[path = "wire_fuzz/raft_member.rs"]
 mod raft_member;
 mod wire_support;
@@ -34,6 +36,9 @@ const FUZZERS: &[(&str, Fuzzer)] = &[
     ("frame_header", frame_header),
     ("url", url),
     ("fact_record", fact_record),
+    ("peer_frames", |_, mut seeded| {
+        peer_frames::peer_frames(&mut seeded)
+    }),
     ("raft_message", raft_message),
     ("member_noise", |_, mut seeded| {
         raft_member::member_noise(&mut seeded)
@@ -312,7 +317,8 @@ fn raft_bytes(seeded: &mut Seeded) -> Vec<u8> {
         return bytes;
     }
     let kind = 1 + seeded.below(13) as u8;
-    bytes.extend_from_slice(&[1, kind]);
+    // A snapshot is offered, and comes in pieces.
+    bytes.extend_from_slice(&[if kind == 5 { 3 } else { 1 }, kind]);
     let (term, index) = (5 + seeded.below(9) as u64, seeded.below(99) as u64);
     for field in [to, from, term, 4, index, index, 0, 0, seeded.u64(), 0] {
         number(&mut bytes, field);
@@ -340,7 +346,13 @@ fn raft_bytes(seeded: &mut Seeded) -> Vec<u8> {
                 .for_each(|member| number(&mut bytes, *member));
         }
         bytes.push(0);
-        sized(&mut bytes, &seeded.bytes(90));
+        number(&mut bytes, seeded.u64());
+        number(&mut bytes, 1 + index);
+        bytes.extend_from_slice(&0u32.to_be_bytes());
+        bytes.extend_from_slice(&(1 + seeded.below(9) as u32).to_be_bytes());
+        for size in [seeded.below(4096), seeded.below(4096)] {
+            number(&mut bytes, size as u64);
+        }
     }
     bytes
 }

@@ -16,6 +16,10 @@ impl Adapter {
         let (mut messages, mut message_bytes, mut delivery_bytes) = (0, 0, 0);
         for effect in effects.drain(..) {
             match effect {
+                Effect::Deliver(delivery) if self.is_spoiled(delivery.channel) => {
+                    messages += 1;
+                    message_bytes += delivery.message.size();
+                }
                 Effect::Deliver(delivery) => {
                     let before = protocol.output().len();
                     self.deliver(protocol, &delivery);
@@ -127,6 +131,14 @@ impl Adapter {
     }
 
     fn tell_of_session(&mut self, protocol: &mut Connection, effect: Effect) {
+        if let Effect::Attached { channel, .. }
+        | Effect::Detached { channel, .. }
+        | Effect::Exception { channel, .. } = &effect
+        {
+            self.spoiled.remove(channel);
+            // Not before: a session that is attached already keeps its open transaction.
+            self.room.detached(*channel);
+        }
         match effect {
             Effect::Attached { channel, .. } if self.pending == Some(Pending::Attach(channel)) => {
                 self.pending = None;

@@ -1,5 +1,7 @@
 //! From what a client says to commands of the core.
 
+use std::collections::BTreeSet;
+
 use crate::broker::ids::{ChannelKey, ConnectionNumber};
 use crate::broker::limits as broker_limits;
 use crate::broker::{Command, ConnectionRecord, Request};
@@ -25,7 +27,9 @@ pub struct Adapter {
     pub(super) pending: Option<Pending>,
     pub(super) outflow: Outflow,
     pub(super) transfers: Transfers,
-    room: Room,
+    pub(super) room: Room,
+    /// Channels whose sessions are about to fail, since a delivery was lost: no other may be sent.
+    pub(super) spoiled: BTreeSet<u16>,
 }
 
 /// What no further event may overtake: a channel between two sessions.
@@ -54,6 +58,7 @@ impl Adapter {
             outflow: Outflow::default(),
             transfers: Transfers::default(),
             room: Room::default(),
+            spoiled: BTreeSet::new(),
         }
     }
 
@@ -118,6 +123,12 @@ impl Adapter {
         self.room.set_full(for_persistent, for_all);
     }
 
+    /// Says for how many octets of messages that have to survive there is room: more at once are
+    /// refused.
+    pub fn set_room(&mut self, bytes: u64) {
+        self.room.set_room(bytes);
+    }
+
     fn session_event(&mut self, event: Event) {
         match event {
             Event::Attach {
@@ -127,13 +138,11 @@ impl Adapter {
             } => {
                 let at = self.at(channel);
                 self.pending = Some(Pending::Attach(channel));
-                self.room.detached(channel);
                 self.batch.push(Command::Attach { at, name, force });
             }
             Event::Detach { channel, .. } | Event::Detached { channel, .. } => {
                 let at = self.at(channel);
                 self.pending = Some(Pending::Detach(channel));
-                self.room.detached(channel);
                 self.batch.push(Command::Detach { at });
             }
             Event::Flush {
@@ -185,6 +194,20 @@ impl Adapter {
                 exception.description.as_deref().unwrap_or_default().escape_debug(),
             );
         }
+    }
+
+    /// A delivery cannot be sent: its message is lost, and its session is to fail, with this text. No
+    /// delivery goes to the session any more.
+    pub fn lose(&mut self, channel: u16, delivery: wire::CommandId, text: String) {
+        if self.spoiled.insert(channel) {
+            let at = self.at(channel);
+            self.batch.push(Command::Lost { at, delivery, text });
+        }
+    }
+
+    /// Whether deliveries to a session are not sent any more, since one was lost.
+    pub fn is_spoiled(&self, channel: u16) -> bool {
+        self.spoiled.contains(&channel)
     }
 
     /// Whether the batch has to be proposed before the next event.

@@ -12,9 +12,11 @@ use crate::wire::ErrorCode;
 pub(super) struct Room {
     is_full_for_persistent: bool,
     is_full_for_all: bool,
-    /// The channels of transactional sessions, and whether the open transaction of each publishes
-    /// messages that have to survive.
-    transactions: BTreeMap<u16, bool>,
+    /// Octets of messages that have to survive for which there is none.
+    refused_beyond: Option<u64>,
+    /// The channels of transactional sessions, and octets of the messages that the open transaction of
+    /// each publishes and that have to survive.
+    transactions: BTreeMap<u16, u64>,
 }
 
 impl Room {
@@ -22,7 +24,16 @@ impl Room {
         (self.is_full_for_persistent, self.is_full_for_all) = (for_persistent, for_all);
     }
 
-    /// The session of a channel has ended.
+    /// There is room for so many octets of messages that have to survive.
+    pub fn set_room(&mut self, bytes: u64) {
+        self.refused_beyond = Some(bytes);
+    }
+
+    fn has_none_for(&self, bytes: u64) -> bool {
+        self.is_full_for_persistent || self.refused_beyond.is_some_and(|most| bytes > most)
+    }
+
+    /// The session of a channel has ended, or another has begun.
     pub fn detached(&mut self, channel: u16) {
         self.transactions.remove(&channel);
     }
@@ -39,11 +50,11 @@ impl Room {
                 )
             }
             Request::Transfer { message, .. } if message.is_persistent => {
-                if self.is_full_for_persistent {
+                if self.has_none_for(message.size()) {
                     return refusal((0, 0), "no room on the disk for another persistent message");
                 }
-                if let Some(publishes) = self.transactions.get_mut(&channel) {
-                    *publishes = true;
+                if let Some(published) = self.transactions.get_mut(&channel) {
+                    *published = published.saturating_add(message.size().max(1));
                 }
                 request
             }
@@ -53,8 +64,9 @@ impl Room {
             }
             Request::TxCommit | Request::TxRollback => {
                 let open = self.transactions.get_mut(&channel);
-                let publishes = open.is_some_and(std::mem::take);
-                match publishes && self.is_full_for_persistent && request == Request::TxCommit {
+                let published = open.map_or(0, std::mem::take);
+                let is_commit = published > 0 && request == Request::TxCommit;
+                match is_commit && self.has_none_for(published) {
                     true => refusal(
                         COMMIT,
                         "no room on the disk for what the transaction publishes",

@@ -162,6 +162,16 @@ pub enum Command {
         /// The octets.
         octets: Bytes,
     },
+    /// The body of a message on its way to a client is lost: the message leaves its queue, and the
+    /// session fails.
+    Lost {
+        /// Which session: the one attached there.
+        at: ChannelKey,
+        /// The broker's number for the transfer.
+        delivery: CommandId,
+        /// What the client is told.
+        text: String,
+    },
 }
 record_enum!(Command {
     0 = Session { at, id, sync, request },
@@ -178,6 +188,7 @@ record_enum!(Command {
     11 = MemberDown { member, epoch },
     12 = Configure(options),
     13 = BodyPart { connection, at, octets },
+    14 = Lost { at, delivery, text },
 });
 
 /// What all members know of a connection.

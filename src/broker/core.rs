@@ -9,6 +9,7 @@ use super::effect::{Applied, Out, Wants};
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use super::exchanges::{Exchange, standard_exchanges};
 use super::facts::Gathered;
+use super::held::Held;
 use super::ids::{
     ConnectionKey, ExchangeId, GroupTime, MemberId, QueueId, QueueKey, QueueRef, SessionId, ShardId,
 };
@@ -124,6 +125,8 @@ pub struct Core {
     /// When expired messages are next searched for.
     pub(super) purge_due: GroupTime,
     pub(super) counters: Counters,
+    /// What messages take of the memory.
+    pub(super) held: Held,
     pub(super) scratch: Scratch,
     /// Large messages that have come in part. The last field: see its encoding.
     pub(super) parts: Parts,
@@ -148,6 +151,7 @@ record!(Core {
     work,
     purge_due,
     counters,
+    held,
     scratch,
     parts,
 });
@@ -175,6 +179,7 @@ impl Core {
             incarnations: 0,
             work: VecDeque::new(),
             counters: Counters::default(),
+            held: Held::default(),
             scratch: Scratch::default(),
             parts: Parts::default(),
         };
@@ -400,29 +405,37 @@ impl Core {
             }
             Command::Tick => self.tick(),
             Command::Continue => self.run_work(out),
-            Command::MemberDown { member, epoch } => {
-                let state = self.origins.entry(member).or_default();
-                let is_open = state.epoch <= epoch && state.closed < epoch;
-                state.closed = state.closed.max(epoch);
-                // A later epoch ended what the closed one held, and its own is not concerned.
-                if is_open && !is_planted(Plant::DownKeepsHeld) {
-                    self.end_member(member, out);
-                }
-            }
+            Command::MemberDown { member, epoch } => self.member_down(member, epoch, out),
             Command::BodyPart {
                 connection,
                 at,
                 octets,
-            } => {
-                let connection = key(connection);
-                if self.connections.id(connection).is_some() {
-                    self.parts.add(connection, at, &octets);
+            } => self.body_part(key(connection), at, &octets),
+            Command::Lost { at, delivery, text } => {
+                if let Some(session) = self.attached(key(at.connection), at.channel) {
+                    self.lose(session, delivery, &text, out);
                 }
             }
             Command::Configure(options) => {
                 self.options = *options;
                 self.purge_due = purge_due(self.time, &self.options);
             }
+        }
+    }
+
+    fn member_down(&mut self, member: MemberId, epoch: u64, out: &mut Out) {
+        let state = self.origins.entry(member).or_default();
+        let is_open = state.epoch <= epoch && state.closed < epoch;
+        state.closed = state.closed.max(epoch);
+        // A later epoch ended what the closed one held, and its own is not concerned.
+        if is_open && !is_planted(Plant::DownKeepsHeld) {
+            self.end_member(member, out);
+        }
+    }
+
+    fn body_part(&mut self, connection: ConnectionKey, at: u64, octets: &[u8]) {
+        if self.connections.id(connection).is_some() {
+            self.parts.add(connection, at, octets);
         }
     }
 

@@ -131,8 +131,8 @@ pub struct Out {
     /// Whether the caller has a journal and so wants facts. It decides nothing but whether they are
     /// collected: the state comes out the same.
     pub wants_facts: bool,
-    /// Whether effects rest on facts of batches before this one: a durable message is delivered, or a
-    /// definition is said to be there. They are not to be seen before those facts are safe.
+    /// Whether effects rest on facts of batches before this one: a durable message is delivered, a
+    /// definition is said to be there, or a query is answered. They are not to be seen before those facts are safe.
     pub rests_on_facts: bool,
     /// What the batch decided that must survive, to be written as one [`super::FactRecord`] with the
     /// batch's index and time. None: nothing of the batch must survive.

@@ -1,8 +1,8 @@
 //! A message as the core holds it: its header, and a handle to its body.
 
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -36,6 +36,12 @@ pub trait Rest: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// The disk refuses, or gives other octets than it was given.
     fn body(&self) -> Result<Vec<u8>, String>;
+
+    /// Where that is, for a log: file and offset.
+    fn place(&self) -> String;
+
+    /// The part of the pages that it is in, by its number; None where it outlasts the process.
+    fn page(&self) -> Option<u64>;
 }
 
 /// A message: immutable once published, shared by all queues that hold it.
@@ -67,8 +73,20 @@ pub struct Message {
     content: Box<[u8]>,
     /// Of a body that is not here.
     resting: Option<Resting>,
-    /// Where the body can be fetched.
-    home: Mutex<Option<Arc<dyn Rest>>>,
+    home: Mutex<AtHome>,
+    /// In how many places of queues it is. Not state: counted by the one core that has its messages
+    /// for itself, with that core locked.
+    places: AtomicU32,
+}
+
+/// Where a body is on a disk.
+#[derive(Debug, Default)]
+struct AtHome {
+    /// Where it can be fetched.
+    rest: Option<Arc<dyn Rest>>,
+    /// The same message without its body, if there is one and this one is in several queues: they
+    /// are to share that one, too.
+    resting: Weak<Message>,
 }
 
 /// A message whose body is being copied.
@@ -89,28 +107,10 @@ impl Unfinished {
 }
 
 /// What is known of a body that is not in memory.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Resting {
     bytes: u64,
     checksum: u32,
-    gauge: RestingGauge,
-}
-
-impl Drop for Resting {
-    fn drop(&mut self) {
-        self.gauge.0.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
-}
-
-/// Counts the octets of bodies that are not in memory.
-#[derive(Clone, Debug, Default)]
-pub struct RestingGauge(Arc<AtomicU64>);
-
-impl RestingGauge {
-    /// How many there are.
-    pub fn bytes(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
 }
 
 /// Where the first octet of the packing flags of the delivery properties is, which begin the
@@ -196,7 +196,8 @@ impl Message {
             properties: None,
             content: Box::default(),
             resting: None,
-            home: Mutex::new(None),
+            home: Mutex::default(),
+            places: AtomicU32::new(0),
         };
         if let Some((header, layout)) = header {
             message.take_header(header, layout, exchange, &mut content);
@@ -237,6 +238,32 @@ impl Message {
     pub fn size(&self) -> u64 {
         let resting = self.resting.as_ref().map_or(0, |resting| resting.bytes);
         self.content.len() as u64 + resting
+    }
+
+    /// Octets of it that are in memory: the header, and the body if that is.
+    pub fn content_bytes(&self) -> u64 {
+        self.content.len() as u64
+    }
+
+    /// Whether the body is not in memory.
+    pub fn is_resting(&self) -> bool {
+        self.resting.is_some()
+    }
+
+    /// It has come to a place in a queue. True when it is its only one.
+    #[inline]
+    pub(super) fn come(&self) -> bool {
+        let places = self.places.load(Ordering::Relaxed);
+        self.places.store(places.wrapping_add(1), Ordering::Relaxed);
+        places == 0
+    }
+
+    /// It has left a place in a queue. True when it was the last.
+    #[inline]
+    pub(super) fn leave(&self) -> bool {
+        let places = self.places.load(Ordering::Relaxed);
+        self.places.store(places.wrapping_sub(1), Ordering::Relaxed);
+        places == 1
     }
 
     /// The body, if it is in memory.
@@ -285,51 +312,77 @@ impl Message {
 
     /// Says where the body can be fetched from now on. What was said before is forgotten.
     pub fn set_home(&self, home: Arc<dyn Rest>) {
-        *self.home.lock() = Some(home);
+        self.home.lock().rest = Some(home);
     }
 
     /// Whether the body can be fetched from somewhere.
     pub fn has_home(&self) -> bool {
-        self.home.lock().is_some()
+        self.home.lock().rest.is_some()
     }
 
-    /// The same message without its body, which rests at its home and is counted in `gauge`; none if
-    /// it has no home or no body.
-    pub fn rest(&self, gauge: &RestingGauge) -> Option<Message> {
+    /// The part of the pages that it is at home in, if it is in any.
+    pub fn page(&self) -> Option<u64> {
+        self.home.lock().rest.as_ref()?.page()
+    }
+
+    /// Gives a message another home than a part of the pages; None is for one whose body is in memory.
+    /// One that is at home elsewhere by now stays there.
+    pub fn move_from_page(&self, page: u64, home: Option<Arc<dyn Rest>>) {
+        let mut at = self.home.lock();
+        let is_there = at
+            .rest
+            .as_ref()
+            .is_some_and(|rest| rest.page() == Some(page));
+        if is_there && (home.is_some() || self.resting.is_none()) {
+            at.rest = home;
+        }
+    }
+
+    /// The same message without its body, which rests at its home; none if it has no home or no body.
+    /// For all queues that hold it, it is the same one.
+    pub fn rest(&self) -> Option<Arc<Message>> {
         let bytes = self.body()?.len() as u64;
-        let home = self.home.lock().clone()?;
+        let mut home = self.home.lock();
+        if let Some(resting) = home.resting.upgrade() {
+            return Some(resting);
+        }
         if bytes == 0 {
             return None;
         }
-        gauge.0.fetch_add(bytes, Ordering::Relaxed);
-        let mut message = self.with_content(self.header().into(), Some(home));
+        let rest = home.rest.clone()?;
+        let mut message = self.with_content(self.header().into(), rest);
         message.resting = Some(Resting {
             bytes,
             checksum: self.checksum(),
-            gauge: gauge.clone(),
         });
+        let message = Arc::new(message);
+        if self.places.load(Ordering::Relaxed) > 1 {
+            home.resting = Arc::downgrade(&message);
+        }
         Some(message)
     }
 
     /// The same message with its body in memory, fetched from its home if need be.
     ///
     /// # Errors
-    /// The body cannot be fetched, or is not what it was.
+    /// The body cannot be fetched, or is not what it was. The text says where it was to be.
     pub fn fetch(self: &Arc<Message>) -> Result<Arc<Message>, String> {
         let Some(resting) = &self.resting else {
             return Ok(self.clone());
         };
-        let home = self.home.lock().clone();
+        let home = self.home.lock().rest.clone();
         let home = home.ok_or("a message's body rests nowhere")?;
-        let body = home.body()?;
+        let body = home
+            .body()
+            .map_err(|error| format!("{}: {error}", home.place()))?;
         if body.len() as u64 != resting.bytes || crc32fast::hash(&body) != resting.checksum {
-            return Err("a message's body is not what it was".to_owned());
+            return Err(format!("{}: a body is not what it was", home.place()));
         }
         let content = [self.header(), &body].concat().into_boxed_slice();
-        Ok(Arc::new(self.with_content(content, Some(home))))
+        Ok(Arc::new(self.with_content(content, home)))
     }
 
-    fn with_content(&self, content: Box<[u8]>, home: Option<Arc<dyn Rest>>) -> Message {
+    fn with_content(&self, content: Box<[u8]>, rest: Arc<dyn Rest>) -> Message {
         Message {
             has_header: self.has_header,
             has_body: self.has_body,
@@ -342,7 +395,11 @@ impl Message {
             properties: self.properties,
             content,
             resting: None,
-            home: Mutex::new(home),
+            home: Mutex::new(AtHome {
+                rest: Some(rest),
+                resting: Weak::new(),
+            }),
+            places: AtomicU32::new(0),
         }
     }
 

@@ -12,7 +12,8 @@
 //!
 //! What is where: `command` and `effect` are the two sides; `core` holds the state and `apply/`
 //! what each command does to it; `connections`, `session`, `subscription`, `queue`, `exchange`,
-//! `exchanges`, `message` are the parts; `parts` are messages on their way; `blocks`, `slab`, `ring`, `ranges`, `credit`, `selector`, `arguments` are what they are
+//! `exchanges`, `message` are the parts; `parts` are messages on their way; `held` and `paging` know
+//! what is in memory; `blocks`, `slab`, `ring`, `ranges`, `credit`, `selector`, `arguments` are what they are
 //! made of; `encoding`, `snapshot`, `digest` are how a core is carried and compared; `facts` are what must
 //! survive the process, and `recovery` makes a core of them.
 
@@ -28,6 +29,7 @@ pub mod encoding;
 pub mod exchange;
 pub mod exchanges;
 pub mod facts;
+pub mod held;
 pub mod ids;
 pub mod limits;
 pub mod message;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::blocks::Blocks;
 use super::encoding::{record, record_enum};
 use super::facts::Gathered;
+use super::held::{Held, Looked};
 use super::ids::{ExchangeId, GroupTime, QueueRef, SessionId, SubscriptionId};
 use super::message::Stored;
 use super::plant::{Plant, is_planted};
@@ -38,8 +39,11 @@ pub enum EntryState {
     Available,
     /// A session has it and has not settled it.
     Acquired,
+    /// It was recovered out of its queue, on its way to the alternate exchange: where it comes to it
+    /// is flagged, as all that is recovered.
+    Recovered,
 }
-record_enum!(EntryState { 0 = Available, 1 = Acquired });
+record_enum!(EntryState { 0 = Available, 1 = Acquired, 2 = Recovered });
 
 /// How much a queue holds at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -145,6 +149,8 @@ pub struct Queue {
     pub is_dispatch_pending: bool,
     /// Counters.
     pub counters: QueueCounters,
+    /// What of it was looked at, to page it out.
+    pub looked: Looked,
 }
 record!(Queue {
     name,
@@ -173,6 +179,7 @@ record!(Queue {
     bound_to,
     is_dispatch_pending,
     counters,
+    looked,
 });
 
 impl Queue {
@@ -205,6 +212,7 @@ impl Queue {
             bound_to: BTreeSet::new(),
             is_dispatch_pending: false,
             counters: QueueCounters::default(),
+            looked: Looked::default(),
         }
     }
 
@@ -240,7 +248,14 @@ impl Queue {
     }
 
     /// Appends a message. The caller has looked at the limits.
-    pub fn enqueue(&mut self, stored: Stored, expires: GroupTime, facts: &mut Gathered) -> u64 {
+    pub fn enqueue(
+        &mut self,
+        stored: Stored,
+        expires: GroupTime,
+        held: &mut Held,
+        facts: &mut Gathered,
+    ) -> u64 {
+        self.hold(&stored, held);
         let is_persistent = stored.message.is_persistent;
         if self.is_durable && is_persistent {
             facts.enqueued(self.reference, self.entries.tail(), &stored, expires);
@@ -266,8 +281,17 @@ impl Queue {
         position
     }
 
+    /// Flags the message that came last as one that may have been delivered before.
+    pub fn flag_last(&mut self) {
+        let last = self.entries.tail().saturating_sub(1);
+        if let Some(entry) = self.entries.get_mut(last) {
+            entry.redelivered = true;
+        }
+    }
+
     /// Puts a message back into the place that it had, behind all that are there.
-    pub fn restore(&mut self, position: u64, entry: Entry) {
+    pub fn restore(&mut self, position: u64, entry: Entry, held: &mut Held) {
+        self.hold(&entry.stored, held);
         let bytes = entry.stored.message.size();
         self.bytes += bytes;
         self.counters.enqueues += 1;
@@ -279,6 +303,15 @@ impl Queue {
         }
         self.available += 1;
         self.entries.push_at(position, entry);
+    }
+
+    #[inline]
+    fn hold(&mut self, stored: &Stored, held: &mut Held) {
+        held.come(&stored.message);
+        if !self.looked.is_listed {
+            self.looked.is_listed = true;
+            held.list(self.reference.id.0);
+        }
     }
 
     /// A message has come, or come back.
@@ -336,8 +369,11 @@ impl Queue {
     }
 
     /// Takes a message away for good. False when it is gone.
-    pub fn dequeue(&mut self, position: u64, facts: &mut Gathered) -> bool {
+    pub fn dequeue(&mut self, position: u64, held: &mut Held, facts: &mut Gathered) -> bool {
         let entry = self.take_out(position);
+        if let Some(entry) = &entry {
+            held.leave(&entry.stored.message);
+        }
         if let Some(entry) = &entry
             && self.is_durable
             && entry.stored.message.is_persistent
@@ -348,8 +384,8 @@ impl Queue {
         entry.is_some()
     }
 
-    /// Takes a message away that is yet to go to the alternate exchange. When that exchange is
-    /// durable the message still is, until a [`Remains`] has rerouted it.
+    /// Takes a message away that is yet to go to the alternate exchange: it still counts as held. When
+    /// that exchange is durable the message still is, until a [`Remains`] has rerouted it.
     pub fn reject(
         &mut self,
         position: u64,
@@ -383,8 +419,9 @@ impl Queue {
     }
 
     /// Takes all available messages away; acquired ones stay. Gives them, so that what becomes of
-    /// them, and the freeing of them, can be spread over entries.
-    pub fn purge(&mut self, facts: &mut Gathered) -> Blocks<Entry> {
+    /// them, and the freeing of them, can be spread over entries: until then they count as held. What
+    /// stays is given, too.
+    pub fn purge(&mut self, held: &mut Held, facts: &mut Gathered) -> Blocks<Entry> {
         let stays: Vec<(u64, Entry)> = match self.available == self.entries.len() {
             true => Vec::new(),
             false => {
@@ -402,6 +439,7 @@ impl Queue {
             bytes += entry.stored.message.size();
             persistent += u64::from(entry.stored.message.is_persistent);
             expiring += u64::from(entry.expires != GroupTime::NEVER);
+            held.come(&entry.stored.message);
             kept.push_at(position, entry);
         }
         kept.set_tail(tail);

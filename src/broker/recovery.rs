@@ -31,6 +31,7 @@ use super::facts::{
     BindingDefinition, Definitions, Dequeued, Enqueued, ExchangeDefinition, Fact, FactRecord,
     QueueDefinition, Rejected,
 };
+use super::held::Held;
 use super::ids::{ConnectionKey, ExchangeId, QueueId, QueueKey, QueueRef, ShardId};
 use super::message::Stored;
 use super::options::Options;
@@ -370,7 +371,10 @@ impl Recovery {
         let mut expiring = Vec::new();
         for (key, places) in self.places {
             if let Some(id) = core.queue_keys.get(&key).copied() {
-                if let Some(rejected) = fill(core.queue_mut(id), places) {
+                let Some(queue) = core.queues.get_mut(id.0) else {
+                    continue;
+                };
+                if let Some(rejected) = fill(queue, places, &mut core.held) {
                     core.reroute_later(rejected);
                 }
                 let queue = core.queue(id);
@@ -378,7 +382,7 @@ impl Recovery {
                     expiring.push(Work::Expire(queue.reference, 0));
                 }
             } else if let Some(exchange) = self.rerouting.get(&key)
-                && let Some(remains) = remains_of(key, places, *exchange)
+                && let Some(remains) = remains_of(key, places, *exchange, &mut core.held)
             {
                 core.reroute_later(remains);
             }
@@ -403,15 +407,26 @@ fn entry_of(recovered: Recovered) -> Entry {
     }
 }
 
+/// The entry of a message that has left its queue.
+fn leaving(entry: Entry) -> Entry {
+    Entry {
+        state: EntryState::Recovered,
+        ..entry
+    }
+}
+
 /// Fills a queue, and gives its rejected messages, if it has any.
-fn fill(queue: &mut Queue, places: Places) -> Option<Remains> {
+fn fill(queue: &mut Queue, places: Places, held: &mut Held) -> Option<Remains> {
     let tail = places.tail();
     let mut rejected = Blocks::default();
     for (position, recovered, is_rejected) in places.into_entries() {
         let entry = entry_of(recovered);
         match is_rejected {
-            true => rejected.push_at(position, entry),
-            false => queue.restore(position, entry),
+            true => {
+                held.come(&entry.stored.message);
+                rejected.push_at(position, leaving(entry));
+            }
+            false => queue.restore(position, entry, held),
         }
     }
     if !is_planted(Plant::PositionsAnew) {
@@ -426,10 +441,17 @@ fn fill(queue: &mut Queue, places: Places) -> Option<Remains> {
 }
 
 /// What is left of a deleted queue, if anything is.
-fn remains_of(queue: QueueKey, places: Places, exchange: ExchangeId) -> Option<Remains> {
+fn remains_of(
+    queue: QueueKey,
+    places: Places,
+    exchange: ExchangeId,
+    held: &mut Held,
+) -> Option<Remains> {
     let mut entries = Blocks::default();
     for (position, recovered, _) in places.into_entries() {
-        entries.push_at(position, entry_of(recovered));
+        let entry = entry_of(recovered);
+        held.come(&entry.stored.message);
+        entries.push_at(position, leaving(entry));
     }
     let reference = QueueRef {
         id: QueueId::NOWHERE,

@@ -252,6 +252,7 @@ impl Thawing {
             return Err(state.error("snapshot"));
         }
         let mut core = Core::decode(&mut state)?;
+        core.hold_anew();
         core.forget_as_planted();
         match state.is_at_end() {
             true => Ok(core),

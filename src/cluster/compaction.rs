@@ -4,7 +4,8 @@
 //! again. What is needed:
 //!
 //! - messages that are still at a place: the core knows;
-//! - that messages have left, as long as an older segment says that they came;
+//! - that messages have left, as long as an older segment says that they came: a segment that says so
+//!   of many stays until those older ones have gone, or it would be written again and again;
 //! - definitions, if there is no checkpoint of them after it: all that there are now are written as
 //!   one checkpoint instead.
 //!
@@ -39,7 +40,7 @@ fn parts(is_full: bool) -> i64 {
 ///
 /// The store can say of so many gaps between segments, and of no more. Where removing would make one
 /// too many the oldest segments are copied, whatever they hold: that closes gaps.
-fn victims(journal: &Journal, checkpoint_bytes: impl Fn(u64) -> u64) -> Vec<u64> {
+fn victims(journal: &Journal, said_bytes: impl Fn(u64) -> u64) -> Vec<u64> {
     let is_full = matches!(journal.state(), store::State::Full(_));
     let part = parts(is_full);
     let bytes_of = |segment: &SegmentInfo| i64::try_from(segment.bytes).unwrap_or(i64::MAX);
@@ -49,8 +50,10 @@ fn victims(journal: &Journal, checkpoint_bytes: impl Fn(u64) -> u64) -> Vec<u64>
     // that is also in a queue that is not durable) is not copied: its file stays open.
     let mut may_stay = store_limits::REMOVED_IN_USE_MAX.saturating_sub(journal.removed_in_use());
     let mut is_sparse = |segment: &&SegmentInfo| {
-        let said = i64::try_from(checkpoint_bytes(segment.number)).unwrap_or(i64::MAX);
-        let is_sparse = segment.live_bytes.saturating_add(said) <= bytes_of(segment) / part;
+        let most = bytes_of(segment) / part;
+        let said = || i64::try_from(said_bytes(segment.number)).unwrap_or(i64::MAX);
+        let is_sparse =
+            segment.live_bytes <= most && segment.live_bytes.saturating_add(said()) <= most;
         let is_in_use = is_sparse && segment.live_bytes > 0;
         let is_victim = is_sparse && !(is_in_use && may_stay == 0);
         may_stay -= usize::from(is_victim && is_in_use);
@@ -110,7 +113,7 @@ pub fn copy(solo: &Solo, now: impl Fn() -> Millis) -> Result<Option<Copied>, Str
     let victims = solo.with_state(|state| {
         let log = state.log.as_ref();
         victims(&journal, |segment| {
-            log.map_or(0, |log| log.checkpoint_bytes(segment))
+            log.map_or(0, |log| log.said_bytes(segment))
         })
     });
     if victims.is_empty() {

@@ -12,9 +12,10 @@ use super::Millis;
 use super::home::{Home, JournalCell};
 use super::paging::MemoryLimit;
 use crate::broker::encoding::{EncodingError, MessageBy};
-use crate::broker::facts::{EncodedFacts, EncodedMessage, Enqueued, Fact, FactRecord};
+use crate::broker::facts::{Dequeued, EncodedFacts, EncodedMessage, Enqueued, Fact, FactRecord};
+use crate::broker::held;
 use crate::broker::ids::{GroupTime, QueueKey, ShardId};
-use crate::broker::message::{Message, RestingGauge};
+use crate::broker::message::Message;
 use crate::broker::recovery::Contradiction;
 use crate::broker::{Core, Options, Recovery};
 use crate::store::{self, Disk, Journal, OpenError, Part, Place, RecordAt, State, Writer};
@@ -22,11 +23,12 @@ use crate::store::{self, Disk, Journal, OpenError, Part, Place, RecordAt, State,
 /// The kind of records that hold facts. Numbers of kinds are not used again.
 const FACTS: u8 = 1;
 
+/// Octets of a fact that messages have left a queue, and of each range of positions in it.
+const LEFT_BYTES: u64 = 24;
+const LEFT_RANGE_BYTES: u64 = 16;
+
 /// Octets of the wall-clock time in front of the facts: milliseconds since 1970, big endian.
 const STAMP_BYTES: usize = 8;
-
-/// Octets written between two looks at how much memory the queues take.
-const MEMORY_LOOK_BYTES: u64 = 1024 * 1024;
 
 /// What a log is opened with.
 #[derive(Clone, Debug)]
@@ -37,7 +39,7 @@ pub struct Opening {
     pub wall_at_zero: u64,
     /// The time now.
     pub now: Millis,
-    /// Octets of messages that are kept in memory, before bodies stay on the disk.
+    /// Octets of memory that messages may take, before bodies stay on the disk.
     pub memory_bytes_max: u64,
     /// What is done wrongly on purpose, to test the tests.
     #[doc(hidden)]
@@ -104,6 +106,47 @@ impl std::error::Error for LogError {}
 pub(super) struct Contents {
     /// The first and last position, by queue.
     pub queues: BTreeMap<QueueKey, (u64, u64)>,
+    /// What they say of messages that have left, by queue.
+    pub left: BTreeMap<QueueKey, LeftIn>,
+}
+
+/// What a segment says of messages that have left a queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LeftIn {
+    /// Octets of that.
+    bytes: u64,
+    /// All before this position have left.
+    before: u64,
+    /// The first and last position of the others.
+    first: u64,
+    last: u64,
+}
+
+impl Default for LeftIn {
+    fn default() -> Self {
+        LeftIn {
+            bytes: 0,
+            before: 0,
+            first: u64::MAX,
+            last: 0,
+        }
+    }
+}
+
+impl LeftIn {
+    fn note(&mut self, fact: &Dequeued) {
+        let ranges = &fact.positions.0;
+        self.bytes += LEFT_BYTES + ranges.len() as u64 * LEFT_RANGE_BYTES;
+        self.before = self.before.max(fact.before);
+        if let (Some((first, _)), Some((_, last))) = (ranges.first(), ranges.last()) {
+            (self.first, self.last) = (self.first.min(*first), self.last.max(*last));
+        }
+    }
+
+    /// Whether it may concern a message at one of some positions.
+    fn concerns(&self, (first, last): (u64, u64)) -> bool {
+        first < self.before || first <= self.last && self.first <= last
+    }
 }
 
 /// What all segments say.
@@ -120,7 +163,7 @@ impl Said {
     /// A record says this.
     fn note(&mut self, place: &Place, facts: &[Fact]) {
         let segment = place.segment().number();
-        let queues = &mut self.contents.entry(segment).or_default().queues;
+        let Contents { queues, left } = self.contents.entry(segment).or_default();
         for fact in facts {
             match fact {
                 Fact::Enqueued(fact) => {
@@ -131,6 +174,7 @@ impl Said {
                         (*first, *last) = ((*first).min(position), (*last).max(position));
                     }
                 }
+                Fact::Dequeued(fact) => left.entry(fact.queue).or_default().note(fact),
                 Fact::Definitions(_) => self.checkpoint = Some((segment, place.bytes())),
                 _ => {}
             }
@@ -144,10 +188,6 @@ pub struct FactLog {
     cell: JournalCell,
     wall_at_zero: u64,
     memory: MemoryLimit,
-    /// Whether the queues took more than the limit when that was last looked at.
-    is_over: bool,
-    /// Octets to be written until it is looked at again.
-    look_in: u64,
     said: Said,
     /// Where the last record ends; 0 before the first.
     end: u64,
@@ -232,13 +272,21 @@ impl FactLog {
         &self.said.contents
     }
 
-    /// Octets of a segment that are needed for what it says of definitions.
-    pub(super) fn checkpoint_bytes(&self, segment: u64) -> u64 {
+    /// Octets of a segment that are needed for what it says of definitions, and of messages that have
+    /// left and that an older segment brings.
+    pub(super) fn said_bytes(&self, segment: u64) -> u64 {
         let of_it = self
             .said
             .checkpoint
             .filter(|(number, _)| *number == segment);
-        of_it.map_or(0, |(_, bytes)| bytes)
+        let definitions = of_it.map_or(0, |(_, bytes)| bytes);
+        let contents = &self.said.contents;
+        let older = || contents.range(..segment).map(|(_, older)| &older.queues);
+        let left = contents.get(&segment).into_iter().flat_map(|at| &at.left);
+        let needed = left.filter(|(queue, left)| {
+            older().any(|queues| queues.get(queue).is_some_and(|range| left.concerns(*range)))
+        });
+        definitions + needed.map(|(_, left)| left.bytes).sum::<u64>()
     }
 
     /// The segment of the newest checkpoint of definitions: what older ones say of definitions does
@@ -332,7 +380,7 @@ impl FactLog {
         place: &Place,
         encoded: &EncodedFacts,
     ) {
-        let is_over = self.is_over_the_limit(core, place.bytes());
+        let is_over = self.memory.is_passed_by(core);
         let enqueued = record.facts.iter().filter_map(|fact| match fact {
             Fact::Enqueued(fact) => Some(fact),
             _ => None,
@@ -360,8 +408,8 @@ impl FactLog {
     /// reads it from the disk.
     fn settle_home(&self, core: &mut Core, fact: &Enqueued, home: Arc<Home>, is_over: bool) {
         fact.message.set_home(home.clone());
-        let resting = match is_over {
-            true => fact.message.rest(&self.memory.gauge).map(Arc::new),
+        let resting = match is_over && held::is_worth_paging(&fact.message) {
+            true => fact.message.rest(),
             false => None,
         };
         for place in &fact.places {
@@ -379,22 +427,12 @@ impl FactLog {
             }
         }
     }
-
-    fn is_over_the_limit(&mut self, core: &Core, written: u64) -> bool {
-        self.look_in = self.look_in.saturating_sub(written);
-        if self.look_in == 0 {
-            self.look_in = MEMORY_LOOK_BYTES;
-            self.is_over = self.memory.is_passed_by(core);
-        }
-        self.is_over
-    }
 }
 
 /// A log while it is read.
 struct Reading {
     recovery: Recovery,
     cell: JournalCell,
-    gauge: RestingGauge,
     memory_bytes_left: u64,
     last_wall: Option<u64>,
     said: Said,
@@ -405,7 +443,6 @@ impl Reading {
         Reading {
             recovery: Recovery::new(ShardId::default(), options),
             cell: JournalCell::default(),
-            gauge: RestingGauge::default(),
             memory_bytes_left: opening.memory_bytes_max,
             last_wall: None,
             said: Said::default(),
@@ -431,10 +468,7 @@ impl Reading {
             wall_at_zero: opening.wall_at_zero,
             memory: MemoryLimit {
                 bytes_max: opening.memory_bytes_max,
-                gauge: self.gauge,
             },
-            is_over: false,
-            look_in: 0,
             said: self.said,
             end: 0,
             failure: None,
@@ -447,7 +481,6 @@ impl Reading {
         let Reading {
             recovery,
             cell,
-            gauge,
             memory_bytes_left,
             ..
         } = self;
@@ -456,11 +489,15 @@ impl Reading {
             let content_at = STAMP_BYTES + encoded.header_at;
             let home = Home::new(cell, &at.place, content_at, &message, encoded.places);
             message.set_home(Arc::new(home));
-            if message.size() <= *memory_bytes_left {
-                *memory_bytes_left -= message.size();
-                return Ok(message);
-            }
-            Ok(message.rest(gauge).map_or(message, Arc::new))
+            let entries = encoded.places as u64 * held::ENTRY_BYTES;
+            let bytes = held::message_bytes(&message).saturating_add(entries);
+            let message = match bytes <= *memory_bytes_left {
+                false if held::is_worth_paging(&message) => message.rest().unwrap_or(message),
+                _ => message,
+            };
+            let bytes = held::message_bytes(&message).saturating_add(entries);
+            *memory_bytes_left = memory_bytes_left.saturating_sub(bytes);
+            Ok(message)
         };
         let (wall, record) = record_of(at, octets, Some(&mut make))?;
         self.last_wall = self.last_wall.max(Some(wall));

@@ -14,10 +14,12 @@ pub(super) type JournalCell = Arc<OnceLock<Arc<Journal>>>;
 pub(super) struct Home {
     journal: JournalCell,
     place: Place,
-    /// Where in the record's payload the body begins.
-    at: usize,
-    bytes: usize,
+    /// Where in the record's payload the body begins: a record's length is a `u32`.
+    at: u32,
+    bytes: u32,
     counted: i64,
+    /// Whether the journal is the pages.
+    is_page: bool,
 }
 
 /// Octets that a record has for each place of a message: queue, position and time. A small message
@@ -39,10 +41,18 @@ impl Home {
         Home {
             journal: journal.clone(),
             place: place.clone(),
-            at: content_at + message.header().len(),
-            bytes: message.body_bytes() as usize,
+            at: (content_at + message.header().len()) as u32,
+            bytes: message.body_bytes() as u32,
             counted,
+            is_page: false,
         }
+    }
+
+    /// The home in the pages of a message whose content is a record.
+    pub(super) fn page(pages: &JournalCell, place: &Place, message: &Message) -> Home {
+        let mut home = Home::new(pages, place, 0, message, 0);
+        home.is_page = true;
+        home
     }
 
     /// What [`super::fact_log::Plant::LiveNotCounted`] does.
@@ -66,8 +76,21 @@ impl fmt::Debug for Home {
 impl Rest for Home {
     fn body(&self) -> Result<Vec<u8>, String> {
         let journal = self.journal.get().ok_or("the journal is not open yet")?;
-        let range = self.at..self.at + self.bytes;
+        let range = self.at as usize..self.at as usize + self.bytes as usize;
         let read = journal.read(&self.place, range);
-        read.map_err(|error| format!("a message's body cannot be read from the journal: {error}"))
+        read.map_err(|error| format!("a body cannot be read: {error}"))
+    }
+
+    fn place(&self) -> String {
+        let folder = match self.is_page {
+            true => "pages/journal",
+            false => "journal",
+        };
+        let offset = u64::from(self.place.offset());
+        format!("{folder}/{} at offset {offset}", self.place.file())
+    }
+
+    fn page(&self) -> Option<u64> {
+        self.is_page.then(|| self.place.segment().number())
     }
 }

@@ -83,8 +83,28 @@ pub const SYNC_LOOKS_MS: u64 = 1;
 /// Lockstep: how often it is looked whether a full disk has room again, where no thread does.
 pub const FULL_LOOKS_MS: u64 = 500;
 
-/// Messages looked at in one piece of paging, with the group's lock held.
+/// Messages looked at in one piece of paging, or of moving pages, with the group's lock held.
 pub const PAGED_MESSAGES_PER_PIECE: u32 = 256;
+
+/// Looks, of those in which nothing could leave the memory although it should, between two walks over
+/// all messages: as many more after each walk that finds nothing, up to this. With one look in 20 ms
+/// that is five seconds.
+pub const LOOKS_PER_WALK_MAX: u32 = 256;
+
+/// Messages that must leave the memory in a piece of such a walk, on average, so that it was worth it.
+pub const RESTED_PER_PIECE_MIN: usize = 8;
+
+/// Octets of memory that messages have, whatever the limit, before they are refused when nothing more
+/// can leave it: a broker takes some of this for itself, and one that refused sooner would be of no
+/// use.
+pub const MEMORY_REFUSED_BYTES_MIN: u64 = 64 * 1024 * 1024;
+
+/// Segments of the pages beyond twice what is needed of them, before what is needed of sparse ones is
+/// written anew: what is just being written, and what has just gone.
+pub const PAGES_SPARE_SEGMENTS: u64 = 4;
+
+/// Pieces of that in one look, so that memory is looked at between them.
+pub const MOVED_PIECES_PER_LOOK: usize = 64;
 
 /// Members of one group: more than any sensible cluster, and a bound for what one message can name.
 pub const MEMBERS_MAX: usize = 64;
@@ -161,6 +181,10 @@ pub const RAFT_RECENT_BYTES: usize = 8 * 1024 * 1024;
 /// majority is counted again.
 pub const RAFT_LEARNER_BEHIND_MAX: u64 = 64;
 
+/// Raft: ticks after which a leader whose disk is full hands the leadership on once more: when the disks
+/// of all are full, it shall not go round and round.
+pub const RAFT_HAND_OVER_TICKS: u64 = 200;
+
 /// Raft: ticks without a word of a member that gets a snapshot, after which it is offered again, and
 /// without a piece after which the member gives it up: some seconds.
 pub const RAFT_SNAPSHOT_TICKS: u64 = 100;
@@ -177,3 +201,7 @@ pub const RAFT_OUTGOING_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Raft: how long a member may hear of no leader, in milliseconds, before it ends its connections: some
 /// elections can fail in that time. Clients are to try other members then.
 pub const RAFT_NO_QUORUM_MS: u64 = 10_000;
+
+/// Raft: rounds of what has become possible in one call, each with as much applied as said above: who
+/// starts with a long log lets others have the lock between.
+pub const RAFT_ROUNDS_PER_WORK: u32 = 4;

@@ -24,6 +24,7 @@ use std::task::Waker;
 
 use crate::broker::ids::{ConnectionNumber, MemberId};
 use crate::broker::{Command, Effect};
+use crate::wire::CommandId;
 
 /// A member's monotonic clock in milliseconds. Only the server reads a clock; a group is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,6 +92,12 @@ pub trait Group: Send + Sync {
         false
     }
 
+    /// Octets of messages that have to survive for which there is room on the disk, as far as is known.
+    /// A publisher of more at once is refused: it would wait for room, and what makes room behind it.
+    fn room(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Whether there is room neither in memory nor on the disk for more messages. All publishers are
     /// refused then.
     fn is_memory_full(&self) -> bool {
@@ -100,6 +107,18 @@ pub trait Group: Send + Sync {
     /// Why this member can serve nobody at present, in words for clients. Those it had have no outbox
     /// any more.
     fn unserved(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The queue of a delivery to a connection and the message's place there, as text for a log. Only
+    /// members that let bodies rest on a disk are asked.
+    fn whence(
+        &self,
+        connection: ConnectionNumber,
+        channel: u16,
+        delivery: CommandId,
+    ) -> Option<String> {
+        let _ = (connection, channel, delivery);
         None
     }
 

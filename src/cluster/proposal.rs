@@ -21,7 +21,7 @@ pub(super) struct Commands {
 
 impl Commands {
     /// Commands that are small.
-    pub fn of_small(commands: &[Command]) -> Commands {
+    pub fn of_few(commands: &[Command]) -> Commands {
         let mut all = Commands::default();
         commands.iter().for_each(|command| all.add(command));
         all
@@ -50,7 +50,7 @@ impl Commands {
 
 /// A proposal of commands that are small.
 pub(super) fn encode(origin: Origin, commands: &[Command]) -> Vec<u8> {
-    Commands::of_small(commands).of(origin)
+    Commands::of_few(commands).of(origin)
 }
 
 /// The batches of so many octets in which commands of a connection are proposed: one at least.

@@ -15,11 +15,12 @@ use parking_lot::Mutex;
 use super::clock::GroupClock;
 use super::fact_log::{FactLog, Plant};
 use super::outbox::{Outboxes, Woken};
-use super::paging::Paging;
+use super::paging::{self, Paged, Paging};
 use super::{Group, Millis, Outstanding, limits};
-use crate::broker::ids::{ConnectionNumber, GroupTime, MemberId, ShardId};
+use crate::broker::ids::{ConnectionKey, ConnectionNumber, GroupTime, MemberId, ShardId};
 use crate::broker::{Applied, Batch, Command, Core, Effect, Fact, Options, Origin, Out, plant};
 use crate::store::{self, Journal};
+use crate::wire::CommandId;
 
 /// A broker that stands alone.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub struct Solo {
     is_memory_full: AtomicBool,
     /// Why this broker cannot go on.
     failure: OnceLock<String>,
+    /// The journal, if there is one.
+    journal: OnceLock<Arc<Journal>>,
 }
 
 #[derive(Debug)]
@@ -91,6 +94,7 @@ impl Solo {
             is_full: AtomicBool::new(false),
             is_memory_full: AtomicBool::new(false),
             failure: OnceLock::new(),
+            journal: OnceLock::new(),
         }
     }
 
@@ -110,6 +114,8 @@ impl Solo {
             state.out.wants_facts = true;
             state.log = Some(log);
         }
+        // It was empty until now.
+        let _ = solo.journal.set(journal.clone());
         let solo = Arc::new(solo);
         let told = Arc::downgrade(&solo);
         journal.set_waker(Arc::new(move || Solo::journal_moved(&told)));
@@ -141,24 +147,9 @@ impl Solo {
         self.state.lock().paging = Some(paging);
     }
 
-    /// Says whether all messages are refused.
-    pub(super) fn set_memory_full(&self, is_full: bool) {
-        if self.is_memory_full.swap(is_full, Ordering::Relaxed) != is_full {
-            match is_full {
-                true => tracing::error!(
-                    target: "Store",
-                    "No room for messages in memory and none for their bodies on the disk: all are \
-                     refused until there is some"
-                ),
-                false => tracing::warn!(target: "Store", "There is room for messages again"),
-            }
-        }
-    }
-
     /// The journal, if there is one.
     pub fn journal(&self) -> Option<Arc<Journal>> {
-        let state = self.state.lock();
-        Some(state.log.as_ref()?.journal().clone())
+        self.journal.get().cloned()
     }
 
     /// Does something with the lock held: only what is short.
@@ -348,6 +339,23 @@ fn tell_of_room(state: &store::State) {
     }
 }
 
+impl Paged for Solo {
+    fn with_paging<R>(
+        &self,
+        act: impl FnOnce(&mut Paging, &mut Core, &Outboxes) -> R,
+    ) -> Option<R> {
+        let state = &mut *self.state.lock();
+        let paging = state.paging.as_mut()?;
+        Some(act(paging, &mut state.core, &state.outboxes))
+    }
+
+    fn set_memory_full(&self, is_full: bool) {
+        if self.is_memory_full.swap(is_full, Ordering::Relaxed) != is_full {
+            paging::tell_of_memory(is_full);
+        }
+    }
+}
+
 impl Group for Solo {
     fn member(&self) -> MemberId {
         self.member
@@ -401,8 +409,30 @@ impl Group for Solo {
         self.is_full.load(Ordering::Relaxed) && !plant::is_planted(plant::Plant::FullIgnored)
     }
 
+    fn room(&self) -> u64 {
+        let journal = self.journal.get();
+        let room = journal.map_or(u64::MAX, |journal| journal.room());
+        match plant::is_planted(plant::Plant::FullIgnored) {
+            true => u64::MAX,
+            false => room,
+        }
+    }
+
     fn is_memory_full(&self) -> bool {
         self.is_memory_full.load(Ordering::Relaxed)
+    }
+
+    fn whence(
+        &self,
+        connection: ConnectionNumber,
+        channel: u16,
+        delivery: CommandId,
+    ) -> Option<String> {
+        let key = ConnectionKey {
+            member: self.member,
+            number: connection,
+        };
+        self.state.lock().core.whence(key, channel, delivery)
     }
 
     fn fail(&self, why: String) {

@@ -16,14 +16,17 @@ pub enum Error {
     Client(client::Error),
     /// A connection of the run was ended or not understood.
     Lane(String),
-    /// The broker does not go on.
+    /// The broker does not go on, or so slowly that nothing was measured.
     Stalled(String),
+    /// The tool was told to stop.
+    Interrupted,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Usage(text) | Error::Lane(text) | Error::Stalled(text) => f.write_str(text),
+            Error::Interrupted => f.write_str("interrupted"),
             Error::Io(error) => write!(f, "{error}"),
             Error::Client(error) => write!(f, "{error}"),
         }

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use super::consumer::{be_stuck, consume};
 use super::error::Error;
 use super::flight::Flight;
+use super::interrupt;
 use super::limits::{OPEN_TIMEOUT, STALL_TIMEOUT, TICK};
 use super::options::{Progress, RunOptions};
 use super::outcome::{Outcome, Sample};
@@ -261,6 +262,9 @@ impl Watch {
     /// Sleeps, shows where we are, and sees whether something has failed.
     fn tick_for(&mut self, time: Duration, what: &'static str, part: f64) -> Result<(), Error> {
         thread::sleep(time);
+        if interrupt::is_told() {
+            return Err(Error::Interrupted);
+        }
         if let Some(failure) = self.shared.take_failure() {
             return Err(failure);
         }

@@ -18,6 +18,7 @@
 //! - With a rate, messages are sent by a fixed schedule and their latency counts from the moment
 //!   they were due: a broker that stalls delays them all, and all of them are recorded
 //!   (otherwise the stall itself would keep the worst from being measured).
+//! - A run in which nothing could be measured fails, and one that could not keep its rate says so.
 //! - CPU is that of the broker's process by the kernel's books, divided by messages delivered.
 
 mod consumer;
@@ -26,6 +27,7 @@ mod error;
 mod flight;
 mod floor;
 mod inbound;
+mod interrupt;
 mod lane;
 pub mod limits;
 mod measure;
@@ -64,7 +66,12 @@ pub fn run(options: Options) -> ExitCode {
 
 fn bench(options: &RunOptions) -> Result<(), Error> {
     let plan = plan::Plan::of(options)?;
+    interrupt::listen()?;
     let mut outcome = measure::measure(options, plan)?;
+    outcome.check()?;
+    if let Some(text) = outcome.lag() {
+        eprintln!("ferrymq bench: {text}");
+    }
     if options.floor {
         outcome.floor = Some(floor::measure(&outcome)?);
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use hdrhistogram::Histogram;
 
+use super::error::Error;
 use super::plan::Plan;
 
 /// Counters at one moment.
@@ -35,6 +36,10 @@ pub(super) struct Outcome {
     /// CPU of a relay for one delivery, in microseconds.
     pub(super) floor: Option<f64>,
 }
+
+/// The part of a rate that must be sent for it to count as kept: a run that ends between two messages
+/// that are due falls a little short.
+const KEPT_PART: f64 = 0.9;
 
 /// Percentiles told, and their names.
 const PERCENTILES: [(&str, f64); 6] = [
@@ -88,6 +93,37 @@ impl Outcome {
         (self.per_delivery(bytes as f64), (bytes / reads) as usize)
     }
 
+    /// Whether anything was measured.
+    ///
+    /// # Errors
+    /// Nothing was: figures of it would say something that is not so.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let nothing = |why: &str| Err(Error::Stalled(format!("nothing was measured: {why}")));
+        if self.delivered() == 0 {
+            return nothing(match self.plan.stuck {
+                0 => "no message was delivered in that time",
+                _ => "no message was delivered in that time beside the consumers that never read",
+            });
+        }
+        let is_empty = |latencies: &Histogram<u64>| latencies.is_empty();
+        if self.latencies.as_ref().is_some_and(is_empty) {
+            return nothing(
+                "messages fell so far behind their rate that none that was due in that time was sent",
+            );
+        }
+        Ok(())
+    }
+
+    /// Says that messages fell behind the rate at which they were to be sent, if they did.
+    pub(super) fn lag(&self) -> Option<String> {
+        let rate = self.plan.rate?;
+        let published = self.after.published - self.before.published;
+        let sent = published as f64 / self.seconds();
+        (sent < rate * KEPT_PART).then(|| {
+            format!("could not keep up: {sent:.0} messages a second were sent, {rate:.0} were due")
+        })
+    }
+
     /// Names and values in order: text in quotes, numbers as they are.
     fn fields(&self) -> Vec<(&'static str, String)> {
         let plan = &self.plan;
@@ -111,8 +147,8 @@ impl Outcome {
                 number(self.delivered() as f64 / self.seconds()),
             ),
             ("tool_cpu_us", number(self.tool_us())),
-            ("write_bytes", self.publish_leg().1.to_string()),
-            ("read_bytes", self.delivery_leg().1.to_string()),
+            ("bytes_per_write", self.publish_leg().1.to_string()),
+            ("bytes_per_read", self.delivery_leg().1.to_string()),
         ];
         if let Some(broker) = self.broker_us() {
             fields.push(("broker_cpu_us", number(broker)));
@@ -240,6 +276,35 @@ mod tests {
         }
         assert_eq!(outcome().publish_leg(), (25.0, 10_000));
         assert_eq!(outcome().delivery_leg(), (100.0, 50_000));
+    }
+
+    #[test]
+    fn a_run_in_which_nothing_was_measured_fails() {
+        assert!(outcome().check().is_ok());
+        let mut none = outcome();
+        none.after.delivered = none.before.delivered;
+        assert!(none.check().is_err());
+        let late = Outcome {
+            latencies: Some(crate::load::shared::histogram()),
+            ..outcome()
+        };
+        assert!(late.check().is_err());
+    }
+
+    #[test]
+    fn a_rate_that_is_not_kept_is_told() {
+        // 500 a second were sent.
+        let at = |rate: f64| {
+            let mut outcome = outcome();
+            outcome.plan.rate = Some(rate);
+            outcome.lag()
+        };
+        assert_eq!(at(505.0), None);
+        let told = at(1000.0).unwrap();
+        assert!(
+            told.contains("500 messages a second") && told.contains("1000 were due"),
+            "{told}"
+        );
     }
 
     #[test]

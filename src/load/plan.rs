@@ -166,6 +166,9 @@ impl Plan {
                 limits::PACED_PRODUCERS_MAX
             ));
         }
+        if self.scenario == Scenario::Confirmed && self.confirming.is_none() {
+            return usage("what is confirmed needs a --sync-every of 1 at least".to_owned());
+        }
         if self.stuck > 0 && self.copies > 1 {
             return usage("a consumer that never reads takes no part in a fan-out".to_owned());
         }
@@ -332,6 +335,15 @@ mod tests {
     fn open_transactions_never_use_up_the_flight() {
         let plan = plan("transactions --commit-every 5000 --in-flight 10").unwrap();
         assert!(plan.in_flight >= 20_000);
+    }
+
+    #[test]
+    fn confirmed_messages_ask_for_completion() {
+        assert!(matches!(
+            plan("confirmed --sync-every 0"),
+            Err(Error::Usage(_))
+        ));
+        assert!(plan("throughput --sync-every 0").is_ok());
     }
 
     #[test]

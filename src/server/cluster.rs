@@ -12,12 +12,14 @@ use super::log::notice;
 use super::options::Options;
 use super::peers::steward::KnownHosts;
 use super::peers::{Plane, dialing, forming, listening, steward};
-use super::{limits, listen, members, sequencer, storage};
+use super::{limits, listen, members, plant, sequencer, storage};
 use crate::broker;
 use crate::broker::ids::MemberId;
 use crate::cluster::Group;
 use crate::cluster::entry_log::{self, EntryLog};
+use crate::cluster::paging::MemoryLimit;
 use crate::cluster::raft::Live;
+use crate::store;
 
 /// The folder in the data directory for the store of a member.
 const FOLDER: &str = "member";
@@ -28,7 +30,7 @@ pub struct Cluster {
     clock: Clock,
     /// Those that deal with other members.
     tasks: JoinSet<()>,
-    _keeper: Keeper,
+    _keepers: [Keeper; 2],
 }
 
 /// Whether a data directory is that of a member of a cluster.
@@ -50,15 +52,20 @@ impl Cluster {
     ) -> Result<Cluster, String> {
         let directory = directory(options)?;
         let disk = storage::open_disk(&directory.join(FOLDER))?;
+        let planted = plant::from_environment()?;
         let log_options = entry_log::Options {
-            journal: storage::journal_options(options),
+            journal: store::Options {
+                plant: planted.journal,
+                ..storage::journal_options(options)
+            },
             ..entry_log::Options::default()
         };
         let opened = EntryLog::open(Arc::new(disk), &log_options, random().max(1));
         let shown = directory.display();
         let (log, found) = opened.map_err(|error| format!("{shown}: {error}"))?;
         let id = (MemberId(found.store_id), random());
-        let plane = Arc::new(Plane::new(&options.cluster, id, log, (&directory, clock))?);
+        let plane = Plane::new(&options.cluster, id, log, (&directory, clock))?;
+        let plane = Arc::new(plane.with_plant(planted.member));
         let mut tasks = JoinSet::new();
         listen(options, &plane, &mut tasks)?;
         notice!("Cluster", "This is member {:x}", id.0.0);
@@ -66,18 +73,22 @@ impl Cluster {
             Some(live) => live,
             None => forming::run(&plane, core_options).await?,
         };
+        let memory = MemoryLimit {
+            bytes_max: storage::memory_bytes_max(options),
+        };
+        live.page_with(storage::pages_in(&directory, options, id.0.0, memory)?);
         live.read(|core| storage::tell(&directory, options, core, &found));
         sequencers.spawn(sequencer::run(live.clone(), clock));
         tasks.spawn(dialing::run(plane.clone(), live.clone()));
         let shared = (known_hosts.clone(), core_options.clone());
         let stewarding = steward::run(plane, live.clone(), shared);
         tasks.spawn(stewarding);
-        let keeper = Keeper::of_live(&live, clock)?;
+        let keepers = [Keeper::of_live(&live)?, Keeper::beside_live(&live, clock)?];
         let cluster = Cluster {
             live,
             clock,
             tasks,
-            _keeper: keeper,
+            _keepers: keepers,
         };
         cluster.wait_until_ready().await?;
         Ok(cluster)
@@ -111,9 +122,13 @@ impl Cluster {
         while !self.live.has_left() && Instant::now() < end {
             sleep(limits::READY_LOOK).await;
         }
+        let was_leading = self.live.view(self.clock.millis()).is_leading;
         let end = Instant::now() + limits::FAREWELL;
         while self.live.hand_over(self.clock.millis()) && Instant::now() < end {
             sleep(limits::READY_LOOK).await;
+        }
+        if was_leading && !self.live.view(self.clock.millis()).is_leading {
+            notice!("Cluster", "Handed leadership on");
         }
     }
 

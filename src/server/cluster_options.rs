@@ -214,3 +214,79 @@ fn down_after(text: &str) -> Result<u64, String> {
         time => Ok(time),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        cluster: ClusterOptions,
+    }
+
+    fn parse(line: &str) -> Option<ClusterOptions> {
+        let words = std::iter::once("serve").chain(line.split_whitespace());
+        Some(Line::try_parse_from(words).ok()?.cluster)
+    }
+
+    fn check(line: &str) -> Result<(), String> {
+        let listen = "--cluster-listen 127.0.0.1:1 --cluster-peers";
+        let line = format!("{listen} 127.0.0.1:1,127.0.0.1:2,127.0.0.1:3 {line}");
+        parse(&line).map_or(Err("not read".to_owned()), |options| options.check())
+    }
+
+    #[test]
+    fn an_address_has_a_host_and_a_port_and_is_shown_as_it_was_given() {
+        for good in ["127.0.0.1:1", "host-1.example:65535", "[::1]:5671"] {
+            assert_eq!(
+                address(good).map(|found| found.to_string()),
+                Ok(good.to_owned())
+            );
+        }
+        for wrong in [
+            "",
+            ":1",
+            "host",
+            "host:",
+            "host:0",
+            "host:65536",
+            "::1:1",
+            "a b:1",
+            "[]:1",
+        ] {
+            assert!(address(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_cluster_is_formed_by_a_majority_of_those_listed_at_least() {
+        assert_eq!(check(""), Ok(()));
+        assert_eq!(check("--cluster-size 2"), Ok(()));
+        assert_eq!(check("--cluster-size 3"), Ok(()));
+        assert!(check("--cluster-size 1").is_err());
+        assert!(check("--cluster-size 4").is_err());
+        let options = parse("--cluster-peers a:1,b:1 --cluster-size 2");
+        assert_eq!(options.map(|options| options.forming_min()), Some(2));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_an_error() {
+        for wrong in [
+            "--cluster-down-after 100ms",
+            "--cluster-down-after 2h",
+            "--cluster-url amqp:nonsense:x:y",
+            "--cluster-url user/secret@host:5672",
+            "--cluster-engine other",
+            "--cluster-peers 127.0.0.1",
+        ] {
+            assert!(parse(wrong).is_none(), "{wrong}");
+        }
+        let twice = "--cluster-listen a:1 --cluster-peers a:1,a:1";
+        assert!(parse(twice).is_some_and(|options| options.check().is_err()));
+        assert!(parse("").is_some_and(|options| options.check_unused().is_ok()));
+        let name = parse("--cluster-name x");
+        assert!(name.is_some_and(|options| options.check_unused().is_err()));
+    }
+}

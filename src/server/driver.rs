@@ -271,7 +271,7 @@ impl Driver {
         };
         open.outstanding = self.group.take(open.seat.number, &mut open.effects);
         if !open.effects.is_empty() {
-            if let Err(why) = fetch_bodies(&mut open.effects) {
+            if let Err(why) = fetch_bodies(&*self.group, open) {
                 // Nothing more is known to be right: this broker ends.
                 self.group.fail(why);
                 open.effects.clear();
@@ -329,6 +329,7 @@ impl Driver {
                     let group = &self.group;
                     open.adapter
                         .set_full(group.is_full(), group.is_memory_full());
+                    open.adapter.set_room(group.room());
                     open.adapter.handle_event(&mut self.protocol, event);
                 }
             }
@@ -617,13 +618,35 @@ impl Driver {
     }
 }
 
-/// Fetches the bodies of deliveries that are not in memory.
-fn fetch_bodies(effects: &mut [Effect]) -> Result<(), String> {
-    for effect in effects {
-        if let Effect::Deliver(delivery) = effect
-            && delivery.message.body().is_none()
-        {
-            delivery.message = delivery.message.fetch()?;
+/// Fetches the bodies of deliveries that are not in memory. A message that rested for this process
+/// only and comes back damaged is lost, and its session fails.
+///
+/// # Errors
+/// A message that has to survive cannot be read.
+fn fetch_bodies(group: &dyn Group, open: &mut Open) -> Result<(), String> {
+    let number = open.seat.number;
+    for effect in &mut open.effects {
+        let Effect::Deliver(delivery) = effect else {
+            continue;
+        };
+        let is_wanted = delivery.message.is_resting() && !open.adapter.is_spoiled(delivery.channel);
+        if !is_wanted {
+            continue;
+        }
+        match delivery.message.fetch() {
+            Ok(message) => delivery.message = message,
+            Err(why) => {
+                let whence = group.whence(number, delivery.channel, delivery.id);
+                let destination = &delivery.subscription.destination;
+                let whence = whence.unwrap_or_else(|| format!("subscription {destination}"));
+                let why = format!("{whence}: {why}");
+                if delivery.message.page().is_none() {
+                    return Err(why);
+                }
+                tracing::error!(target: "Store", "A message that was not durable is lost: {why}");
+                let text = format!("a message is lost ({whence})");
+                open.adapter.lose(delivery.channel, delivery.id, text);
+            }
         }
     }
     Ok(())

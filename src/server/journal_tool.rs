@@ -50,7 +50,7 @@ pub fn run(options: Options) -> ExitCode {
         Task::Check(place) => (place, false),
         Task::Repair(place) => (place, true),
     };
-    let told = open(place).and_then(|disk| match is_repair {
+    let told = open(place, is_repair).and_then(|disk| match is_repair {
         true => repair(&disk, place.json),
         false => check(&disk, place.json),
     });
@@ -69,8 +69,9 @@ pub fn run(options: Options) -> ExitCode {
     }
 }
 
-/// The disk of a journal that is there, locked: a broker that runs would change it meanwhile.
-fn open(place: &Where) -> Result<RealDisk, String> {
+/// The disk of a journal that is there, locked: a broker that runs would change it meanwhile. To check
+/// it, nothing need be written, and what cannot be locked is checked all the same.
+fn open(place: &Where, is_repair: bool) -> Result<RealDisk, String> {
     let directory = place.data_dir.clone();
     let directory = directory.unwrap_or_else(storage::default_directory);
     if !directory.exists() {
@@ -85,7 +86,17 @@ fn open(place: &Where) -> Result<RealDisk, String> {
             directory.display()
         ));
     }
-    RealDisk::open(&directory).map_err(|error| error.to_string())
+    if is_repair {
+        return RealDisk::open(&directory).map_err(|error| error.to_string());
+    }
+    let disk = RealDisk::open_to_read(&directory).map_err(|error| error.to_string())?;
+    if !disk.is_locked() {
+        eprintln!(
+            "ferrymq: {} cannot be locked: what is told holds if no broker has it open",
+            directory.display()
+        );
+    }
+    Ok(disk)
 }
 
 /// A bar on standard error, if somebody sees it.

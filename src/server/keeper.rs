@@ -3,6 +3,7 @@
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use super::clock::Clock;
 use super::limits;
@@ -26,7 +27,7 @@ impl Keeper {
     pub fn of_solo(solo: &Arc<Solo>, clock: Clock) -> Result<Keeper, String> {
         let solo = Arc::downgrade(solo);
         let mut turns = 0;
-        Keeper::start(move || {
+        Keeper::start("journal-keeper", limits::PAGING_INTERVAL, move || {
             turns = (turns + 1) % limits::PAGINGS_PER_COMPACTION;
             keep(&solo, clock, turns == 0)
         })
@@ -36,14 +37,13 @@ impl Keeper {
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn of_live(live: &Arc<Live>, clock: Clock) -> Result<Keeper, String> {
+    pub fn of_live(live: &Arc<Live>) -> Result<Keeper, String> {
         let live = Arc::downgrade(live);
-        Keeper::start(move || {
+        Keeper::start("journal-keeper", limits::PAGING_INTERVAL, move || {
             let Some(live) = live.upgrade() else {
                 return false;
             };
-            live.run_jobs(|| clock.millis());
-            match live.give_back() {
+            match paging::round(&*live).and_then(|_| live.give_back()) {
                 Ok(()) => true,
                 Err(why) => {
                     live.fail(why);
@@ -53,13 +53,32 @@ impl Keeper {
         })
     }
 
-    /// Does `work` again and again, until it says that there will be no more.
-    fn start(mut work: impl FnMut() -> bool + Send + 'static) -> Result<Keeper, String> {
+    /// Starts the one that does for a member of a cluster what takes long: snapshots are encoded and
+    /// decoded there.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn beside_live(live: &Arc<Live>, clock: Clock) -> Result<Keeper, String> {
+        let live = Arc::downgrade(live);
+        Keeper::start("snapshots", Duration::ZERO, move || {
+            let Some(live) = live.upgrade() else {
+                return false;
+            };
+            live.work_beside(|| clock.millis(), limits::PAGING_INTERVAL);
+            true
+        })
+    }
+
+    /// Does `work` again and again with a pause between, until it says that there will be no more.
+    fn start(
+        name: &str,
+        pause: Duration,
+        mut work: impl FnMut() -> bool + Send + 'static,
+    ) -> Result<Keeper, String> {
         let (stop, stopped) = mpsc::channel::<()>();
-        let thread = thread::Builder::new().name("journal-keeper".to_owned());
+        let thread = thread::Builder::new().name(name.to_owned());
         let thread = thread.spawn(move || {
-            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(limits::PAGING_INTERVAL)
-            {
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
                 if !work() {
                     return;
                 }
@@ -78,7 +97,7 @@ fn keep(solo: &Weak<Solo>, clock: Clock, is_compacting: bool) -> bool {
     let Some(solo) = solo.upgrade() else {
         return false;
     };
-    let mut kept = paging::round(&solo);
+    let mut kept = paging::round(&*solo).map(|_| ());
     for _ in 0..limits::COMPACTIONS_PER_LOOK {
         if !is_compacting || kept.is_err() {
             break;

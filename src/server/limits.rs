@@ -102,6 +102,10 @@ pub const PEER_MEETING: std::time::Duration = std::time::Duration::from_secs(10)
 /// dropped.
 pub const PEERS_UNPROVEN_MAX: usize = 128;
 
+/// Connections of members and of such peers at one moment: one of each member, a second of those that
+/// have just lost one, and room for strangers.
+pub const PEERS_MAX: usize = PEERS_UNPROVEN_MAX + 2 * crate::cluster::limits::MEMBERS_MAX;
+
 /// Refused peers that the log names in one second; the others are counted.
 pub const REFUSALS_LOGGED_PER_SECOND: u32 = 10;
 

@@ -52,8 +52,9 @@ pub struct Options {
     #[arg(long, env = "QPID_NO_DATA_DIR", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_data_dir: bool,
 
-    /// Octets of messages kept in memory, before bodies stay in the data directory only: a number, or
-    /// with k, m or g behind it; 0 keeps none. Without it 40 % of the machine's memory
+    /// Octets of memory that messages may take, before bodies stay in the data directory only: a
+    /// number, or with k, m or g behind it; 0 keeps none. When headers and entries of queues alone take
+    /// more, and 64 MiB at least, all messages are refused. Without it 40 % of the machine's memory
     #[arg(long, env = "QPID_MEMORY_LIMIT", value_name = "BYTES", value_parser = octets)]
     pub memory_limit: Option<u64>,
 

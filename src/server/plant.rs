@@ -2,7 +2,7 @@
 //! assertions looks there.
 
 use crate::broker::plant;
-use crate::cluster::fact_log;
+use crate::cluster::{fact_log, raft};
 use crate::store;
 
 /// The variable that names a fault.
@@ -31,6 +31,12 @@ const OF_THE_LOG: [(&str, fact_log::Plant); 6] = [
     ("time-stands-still", fact_log::Plant::DownTimeForgotten),
 ];
 
+/// Those of a member of a group.
+const OF_A_MEMBER: [(&str, raft::Plant); 2] = [
+    ("epoch-kept", raft::Plant::EpochKept),
+    ("down-unheeded", raft::Plant::DownUnheeded),
+];
+
 /// What is planted, by where it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Planted {
@@ -38,6 +44,8 @@ pub struct Planted {
     pub journal: store::Plant,
     /// In the log of facts.
     pub log: fact_log::Plant,
+    /// In a member of a group.
+    pub member: raft::Plant,
 }
 
 /// Plants what the environment names; what is not for the core is returned.
@@ -56,6 +64,8 @@ pub fn from_environment() -> Result<Planted, String> {
         planted.journal = *plant;
     } else if let Some((_, plant)) = OF_THE_LOG.iter().find(|(one, _)| *one == name) {
         planted.log = *plant;
+    } else if let Some((_, plant)) = OF_A_MEMBER.iter().find(|(one, _)| *one == name) {
+        planted.member = *plant;
     } else if !plant::plant(&name) {
         return Err(format!("{VARIABLE}={name}: there is no such fault"));
     }

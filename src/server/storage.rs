@@ -79,7 +79,7 @@ pub fn start(
         store_id: random,
         wall_at_zero: clock::wall_milliseconds().saturating_sub(now.0),
         now,
-        memory_bytes_max: options.memory_limit.unwrap_or_else(memory::default_limit),
+        memory_bytes_max: memory_bytes_max(options),
         plant: planted.log,
     };
     let journal = store::Options {
@@ -89,17 +89,11 @@ pub fn start(
     let opened = FactLog::open(Arc::new(disk), &journal, core_options.clone(), &opening);
     let (log, core, found) = opened.map_err(|error| format!("{}: {error}", directory.display()))?;
     tell(&directory, options, &core, &found);
-    let memory = log.memory().clone();
+    let memory = *log.memory();
     let member = MemberId(found.store_id);
     let epoch = 1;
     let solo = Solo::with_log(member, epoch, (log, core), core_options, now);
-    let pages = store::Options {
-        sync: store::SyncMode::None,
-        spare_bytes: 0,
-        plant: store::Plant::None,
-        ..journal
-    };
-    solo.page_with(pages_in(&directory, &pages, opening.store_id, memory)?);
+    solo.page_with(pages_in(&directory, options, opening.store_id, memory)?);
     let keeper = Keeper::of_solo(&solo, clock)?;
     Ok((solo, Some(keeper)))
 }
@@ -126,25 +120,49 @@ pub(super) fn journal_options(options: &Options) -> store::Options {
     }
 }
 
+/// Octets of messages that are kept in memory.
+pub(super) fn memory_bytes_max(options: &Options) -> u64 {
+    options.memory_limit.unwrap_or_else(memory::default_limit)
+}
+
 /// The pages, empty: what was in them went with the process that wrote it.
-fn pages_in(
+pub(super) fn pages_in(
     directory: &Path,
-    options: &store::Options,
+    options: &Options,
     store_id: u64,
     memory: MemoryLimit,
 ) -> Result<Paging, String> {
     let directory = directory.join(PAGES);
     let failed =
         |error: &dyn std::fmt::Display| format!("{} cannot be used: {error}", directory.display());
-    match std::fs::remove_dir_all(&directory) {
-        Ok(()) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(&error)),
-    }
+    empty(&directory).map_err(|error| failed(&error))?;
     let disk = RealDisk::open(&directory).map_err(|error| failed(&error))?;
-    let opened = Journal::open(Arc::new(disk), options, store_id, &mut |_, _| Ok(()));
+    let options = store::Options {
+        sync: store::SyncMode::None,
+        spare_bytes: 0,
+        ..journal_options(options)
+    };
+    let opened = Journal::open(Arc::new(disk), &options, store_id, &mut |_, _| Ok(()));
     let (journal, _) = opened.map_err(|error| failed(&error))?;
     Ok(Paging::new(journal, memory))
+}
+
+/// Removes what is in a directory, if there is one, and not itself: it may be a file system of its own.
+fn empty(directory: &Path) -> std::io::Result<()> {
+    let entries = match std::fs::read_dir(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            // Each file system has this, and it may be nobody's but the system's.
+            true if entry.file_name() == "lost+found" => {}
+            true => std::fs::remove_dir_all(entry.path())?,
+            false => std::fs::remove_file(entry.path())?,
+        }
+    }
+    Ok(())
 }
 
 /// Logs what was found in a directory.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -36,6 +36,12 @@ pub struct Journal {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
+impl std::fmt::Debug for Journal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Journal({})", self.shared.disk.directory())
+    }
+}
+
 /// What the journal and its writer share. Locks are taken in the order of the fields.
 pub(super) struct Shared {
     pub disk: Arc<dyn Disk>,
@@ -52,6 +58,11 @@ pub(super) struct Shared {
     pub wake: Condvar,
     pub synced: AtomicU64,
     pub buffered: AtomicUsize,
+    /// Octets that can be appended before the disk has fewer free than are to be spared, as far as is
+    /// known; less than none when more was.
+    pub room: AtomicI64,
+    /// Octets of the segment that is made ahead.
+    pub reserve_bytes: AtomicU64,
     pub waker: RwLock<Option<Waker>>,
 }
 
@@ -91,6 +102,24 @@ impl Shared {
         if changed {
             self.tell();
         }
+    }
+
+    /// Finds out how much room there is. Octets that are free; none when the disk does not say, or none
+    /// are to be spared.
+    pub fn look_for_room(&self) -> Option<u64> {
+        let spare = self.options.spare_bytes;
+        let free = match spare {
+            0 => None,
+            _ => self.disk.free_bytes().ok(),
+        };
+        let room = free.map_or(i64::MAX, |free| {
+            let ahead = self.reserve_bytes.load(Ordering::Relaxed);
+            let waiting = self.buffered.load(Ordering::Relaxed) as u64;
+            let signed = |octets: u64| i64::try_from(octets).unwrap_or(i64::MAX);
+            signed(free.saturating_add(ahead)) - signed(spare.saturating_add(waiting))
+        });
+        self.room.store(room, Ordering::Relaxed);
+        free
     }
 
     /// Calls the waker.
@@ -168,6 +197,7 @@ impl Journal {
             recovery,
         } = opened;
         let mut segments = segments;
+        let reserve_bytes = reserve.as_ref().map_or(0, |(_, size)| *size);
         let last = segments.pop().expect("there is one to write to");
         let by_number = |segment: Segment| (segment.of.number(), segment);
         let shared = Arc::new(Shared {
@@ -190,8 +220,11 @@ impl Journal {
             wake: Condvar::new(),
             synced: AtomicU64::new(last.of.base() + last.end),
             buffered: AtomicUsize::new(0),
+            room: AtomicI64::new(i64::MAX),
+            reserve_bytes: AtomicU64::new(reserve_bytes),
             waker: RwLock::new(None),
         });
+        shared.look_for_room();
         let writer = Writer::new(Arc::clone(&shared), last, active, reserve);
         let thread = Mutex::new(None);
         Ok((Journal { shared, thread }, writer, recovery))
@@ -231,9 +264,9 @@ impl Journal {
         };
         if front.takes_records() {
             front.buffer.push(&segment, &header, parts);
-            self.shared
-                .buffered
-                .fetch_add(bytes as usize, Ordering::Relaxed);
+            let shared = &self.shared;
+            shared.buffered.fetch_add(bytes as usize, Ordering::Relaxed);
+            shared.room.fetch_sub(bytes as i64, Ordering::Relaxed);
             self.shared.wake(front);
         }
         Ok(Place {
@@ -266,6 +299,17 @@ impl Journal {
     /// Whether fewer octets wait than [`Options::buffer_bytes_max`].
     pub fn has_room(&self) -> bool {
         self.buffered_bytes() < self.shared.options.buffer_bytes_max
+    }
+
+    /// Octets that can be appended now before the disk has fewer free than
+    /// [`Options::spare_bytes`], as far as is known: what is appended counts at once. No bound is known
+    /// where none are to be spared. With little room left the disk is asked.
+    pub fn room(&self) -> u64 {
+        let room = || self.shared.room.load(Ordering::Relaxed);
+        if room() < limits::ROOM_ASKED_BELOW {
+            self.shared.look_for_room();
+        }
+        u64::try_from(room()).unwrap_or(0)
     }
 
     /// Octets `range` of the payload of a record, written or not. They are not checked: damage that
@@ -375,6 +419,7 @@ impl Journal {
         front.was_freed = true;
         shared.wake(&mut front);
         drop(front);
+        shared.look_for_room();
         let synced = removed.and_then(|()| shared.disk.sync_directory());
         synced.map_err(RemoveError::Disk)
     }

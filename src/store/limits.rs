@@ -41,6 +41,10 @@ pub const SLICES_PER_WRITE_MAX: usize = 1024;
 /// How often room for the next segment is sought while there is none.
 pub const FULL_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
+/// With fewer octets of room than this a disk is asked each time: more than the largest record that is
+/// usual, so that room that was given back elsewhere is not missed.
+pub const ROOM_ASKED_BELOW: i64 = 256 * 1024 * 1024;
+
 /// How long nothing is appended before a mark says that the last records are on the disk.
 pub const MARK_DELAY: Duration = Duration::from_millis(5);
 

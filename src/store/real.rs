@@ -25,8 +25,10 @@ const PID_BYTES_MAX: u64 = 32;
 /// The journal's folder in a directory that nobody else has open.
 pub struct RealDisk {
     folder: PathBuf,
-    /// Locked until it is closed; the kernel closes it however the process ends.
-    _lock: File,
+    /// Locked until it is closed; the kernel closes it however the process ends. None: the disk is only
+    /// read, and there is no lock file.
+    lock: Option<File>,
+    is_read_only: bool,
 }
 
 /// Why a store's directory cannot be had.
@@ -79,7 +81,10 @@ impl RealDisk {
         let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let new = folder.ancestors().take_while(is_new).map(Path::to_owned);
         let new: Vec<PathBuf> = new.collect();
-        fs::create_dir_all(&folder).map_err(refused)?;
+        fs::create_dir_all(&folder).map_err(|error| LockError::Disk {
+            directory: folder.clone(),
+            error,
+        })?;
         let mut lock = OpenOptions::new()
             .read(true)
             .write(true)
@@ -109,8 +114,48 @@ impl RealDisk {
         }
         Ok(RealDisk {
             folder,
-            _lock: lock,
+            lock: Some(lock),
+            is_read_only: false,
         })
+    }
+
+    /// The journal's folder in a store's directory, to be read only: nothing is made or changed. It is
+    /// locked if there is a lock file and the file system can lock it: see [`RealDisk::is_locked`].
+    ///
+    /// # Errors
+    /// Another process has it, or the disk refuses.
+    pub fn open_to_read(directory: &Path) -> Result<RealDisk, LockError> {
+        let refused = |error| LockError::Disk {
+            directory: directory.to_owned(),
+            error,
+        };
+        let folder = directory.join(JOURNAL);
+        fs::read_dir(&folder).map_err(refused)?;
+        let lock = match File::open(directory.join(LOCK)) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(refused(error)),
+        };
+        let lock = match lock.map(|file| (file.try_lock(), file)) {
+            Some((Ok(()), file)) => Some(file),
+            Some((Err(TryLockError::WouldBlock), file)) => {
+                return Err(LockError::Held {
+                    directory: directory.to_owned(),
+                    pid: pid_in(&file),
+                });
+            }
+            Some((Err(TryLockError::Error(_)), _)) | None => None,
+        };
+        Ok(RealDisk {
+            folder,
+            lock,
+            is_read_only: true,
+        })
+    }
+
+    /// Whether nobody else can have it open meanwhile.
+    pub fn is_locked(&self) -> bool {
+        self.lock.is_some()
     }
 }
 
@@ -149,7 +194,7 @@ impl Disk for RealDisk {
         let mut options = OpenOptions::new();
         let file = options
             .read(true)
-            .write(true)
+            .write(!self.is_read_only)
             .open(self.folder.join(name))?;
         Ok(Arc::new(RealFile(file)))
     }

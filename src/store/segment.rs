@@ -64,6 +64,11 @@ impl Place {
         self.offset
     }
 
+    /// The name of the segment's file.
+    pub fn file(&self) -> String {
+        format::file_name(self.segment.number)
+    }
+
     /// Octets of the record's payload.
     pub fn length(&self) -> u32 {
         self.length

@@ -154,8 +154,8 @@ impl Writer {
             false => 0,
         };
         // A disk that does not say is asked for room when a segment is made.
-        let is_short = spare_bytes > 0
-            && (self.shared.disk.free_bytes()).is_ok_and(|free| free < spare_bytes + more);
+        let free = self.shared.look_for_room();
+        let is_short = free.is_some_and(|free| free < spare_bytes + more);
         self.shared.set_state(match is_short {
             true => State::Full(format!("fewer than {spare_bytes} octets are free")),
             false => State::Ok,
@@ -316,6 +316,7 @@ impl Writer {
         match self.make(&header) {
             Ok(file) => {
                 self.reserve = Some(Reserve { file, size });
+                self.shared.reserve_bytes.store(size, Ordering::Relaxed);
                 self.is_blocked = false;
                 self.look_for_room();
                 Ok(())
@@ -338,6 +339,7 @@ impl Writer {
         let disk = &*self.shared.disk;
         // One of another size goes: nothing is in it.
         drop(self.reserve.take());
+        self.shared.reserve_bytes.store(0, Ordering::Relaxed);
         let file = recovery::create_segment(disk, header);
         let file = file.map_err(|error| {
             // What there is of it takes room. If it cannot be removed now, it is the next time.
@@ -356,6 +358,7 @@ impl Writer {
     /// Goes on in the segment prepared.
     fn advance(&mut self, segment: &Arc<SegmentUse>) {
         let reserve = self.reserve.take().expect("it was prepared");
+        self.shared.reserve_bytes.store(0, Ordering::Relaxed);
         self.active = Active {
             of: Arc::clone(segment),
             size: reserve.size,

@@ -268,6 +268,11 @@ impl Broker {
         look(&self.0.borrow().core)
     }
 
+    /// Does something with the core that is no entry of the order.
+    pub fn core_mut<T>(&self, act: impl FnOnce(&mut Core) -> T) -> T {
+        act(&mut self.0.borrow_mut().core)
+    }
+
     /// Ends the member's present epoch in the order and begins its next.
     pub fn begin_epoch(&self, member: MemberId, epoch: u64) {
         self.0.borrow_mut().epochs.insert(member, (epoch, 0));

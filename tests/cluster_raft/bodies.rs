@@ -309,6 +309,9 @@ fn parts_are_freed_with_the_epoch_of_their_member() {
     assert_eq!(scene.author.core.last_epoch(MemberId(77)), 1);
 }
 
+/// What is sent, and what is then said of it.
+type Case = (fn(&mut Scene), fn(&mut TransferOfParts));
+
 #[test]
 fn a_publish_that_names_other_parts_than_have_come_fails_its_session() {
     let all = |scene: &mut Scene| scene.part(0, scene.message.size() as usize);
@@ -322,7 +325,7 @@ fn a_publish_that_names_other_parts_than_have_come_fails_its_session() {
         scene.part(0, 300);
     };
     let same: fn(&mut TransferOfParts) = |_| {};
-    let cases: [(fn(&mut Scene), fn(&mut TransferOfParts)); 7] = [
+    let cases: [Case; 7] = [
         (none, same),
         (gap, same),
         (twice, same),

@@ -209,9 +209,9 @@ async fn under_load(fault: &Fault, n: u32, file_size: &str) -> Result<(), String
     let directory = Directory::new();
     let options = ["--journal-file-size", file_size, "--memory-limit", "100k"];
     let mut broker = start(&directory, &options);
-    runs::define(&broker).await;
+    runs::define(broker.address()).await;
     let tracer = attach(&broker, fault, n, &directory)?;
-    let load = Load::start(&directory, broker.address(), 1, 0, u64::from(n));
+    let load = Load::start(&directory, &[broker.address()], 1, 0, u64::from(n));
     must_have_ended(&mut broker)?;
     let traced = tracer.finish()?;
     // Where no file can be made, what was written to the last may still be synced.
@@ -221,7 +221,7 @@ async fn under_load(fault: &Fault, n: u32, file_size: &str) -> Result<(), String
     let mut judge = Judge::default();
     load.finish(&mut judge)?;
     let broker = start(&directory, &options);
-    judge.check(&runs::look(&broker).await?);
-    runs::look_at_definitions(&broker, &mut judge).await;
+    judge.check(&runs::look(broker.address()).await?);
+    runs::look_at_definitions(broker.address(), &mut judge).await;
     judge.verdict()
 }

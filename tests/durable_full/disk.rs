@@ -4,6 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ferrymq::client::Message;
+use ferrymq::wire::QueueDeclare;
+
 use crate::durable_support::*;
 use crate::server_support::Broker;
 
@@ -58,6 +61,41 @@ impl SmallDisk {
         fs::remove_file(&self.ballast).map_err(|error| error.to_string())
     }
 
+    /// Pages on a file system of their own, with what another broker has left there.
+    pub async fn pages_apart(&self) -> Result<(), String> {
+        let (data_dir, pages) = (self.data_dir(), format!("{}/pages", self.data_dir()));
+        fs::create_dir_all(&pages).map_err(|error| error.to_string())?;
+        run("mount", &["-t", "tmpfs", "-o", "size=40m", "tmpfs", &pages])?;
+        let options = ["--data-dir", &data_dir, "--memory-limit", "0"];
+        for _ in 0..2 {
+            let mut broker = match Broker::start_under(&[], &options) {
+                Ok(broker) => broker,
+                Err(ended) => return Err(format!("it does not start: {:#?}", ended.log)),
+            };
+            let session = session(&broker).await;
+            let passing = durable_queue("apart");
+            declare(
+                &session,
+                QueueDeclare {
+                    durable: false,
+                    ..passing
+                },
+            )
+            .await;
+            for mut body in bodies(0, 1_000) {
+                body.resize(1_000, 0);
+                let message = Message::new(body).routing_key("apart");
+                session.publish("", &message).await.expect("attached");
+            }
+            session.sync().await.expect("all are enqueued");
+            if browse(&session, "apart").await.len() != 1_000 {
+                return Err("messages in pages are missing".to_owned());
+            }
+            stop(&mut broker, "KILL");
+        }
+        run("umount", &[&pages])
+    }
+
     /// A disk that must not be written to: the broker does not start, says why, and does no harm.
     pub async fn read_only(&self) -> Result<(), String> {
         let data_dir = self.data_dir();
@@ -79,6 +117,9 @@ impl SmallDisk {
         if !line.contains(&data_dir) || !line.contains("Read-only file system") {
             return Err(format!("it does not say why it does not start: {line}"));
         }
+        let tool = env!("CARGO_BIN_EXE_ferrymq");
+        // Nothing need be written to look at it.
+        run(tool, &["journal", "check", "--data-dir", &data_dir])?;
         run("mount", &["-o", "remount,rw", self.text()])?;
         let mut broker = Broker::start(&options);
         let after = count(&broker).await;

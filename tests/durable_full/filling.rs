@@ -22,6 +22,12 @@ const BODY_BYTES: usize = 20_000;
 /// Messages of a transaction that is larger than what is left of a full disk.
 const LARGE_MESSAGES: usize = 1_000;
 
+/// Publishers that send without waiting, beside the others.
+const FLOODS: usize = 24;
+
+/// Octets of a message that is larger than what is left of the disk, and not larger than the disk.
+const HUGE_BYTES: usize = 40 * 1024 * 1024;
+
 /// How often publishing is tried again when there is room, and how long each try waits.
 const TRIES_MAX: usize = 500;
 const TRY_INTERVAL: Duration = Duration::from_millis(100);
@@ -124,6 +130,7 @@ impl<'a> Filling<'a> {
         declare(&session, durable_queue(FILLED)).await;
         declare(&session, durable_queue(KEPT)).await;
         self.keep(&broker).await?;
+        self.huge_message(&broker).await?;
         let large = match round % 3 {
             1 => Some(self.large_transaction(&broker).await),
             _ => None,
@@ -176,14 +183,17 @@ impl<'a> Filling<'a> {
 
     /// Publishes in all ways at once until each has been refused.
     async fn fill(&mut self, broker: &Broker) -> Result<(), String> {
+        // Many at once: what all of them have on its way must not use up what makes room.
+        let floods = std::iter::repeat_n(Way::Batches(50), FLOODS);
         let ways = [
             Way::OneByOne,
             Way::Batches(50),
             Way::Transactions(5),
             Way::Batches(10),
         ];
+        let ways: Vec<Way> = ways.into_iter().chain(floods).collect();
         let mut sessions = Vec::new();
-        for way in ways {
+        for way in ways.iter().copied() {
             let session = session(broker).await;
             if let Way::Transactions(_) = way {
                 session.tx_select().await.expect("it is selected");
@@ -204,6 +214,25 @@ impl<'a> Filling<'a> {
             }
         }
         self.messages += self.book.there.len() - before;
+        Ok(())
+    }
+
+    /// A message that is larger than what is free is refused while the disk is not full: else all would
+    /// wait behind it.
+    async fn huge_message(&mut self, broker: &Broker) -> Result<(), String> {
+        for is_transactional in [false, true] {
+            let session = session(broker).await;
+            if is_transactional {
+                session.tx_select().await.expect("it is selected");
+            }
+            let message = persistent(FILLED, vec![7; HUGE_BYTES]);
+            let sent = session.publish("", &message).await.expect("attached");
+            let answer = in_time("a publisher of too much has an answer", sent).await?;
+            match answer {
+                Err(error) if error.code() == Some(506) => {}
+                other => return Err(format!("a message larger than the disk's room: {other:?}")),
+            }
+        }
         Ok(())
     }
 

@@ -1,11 +1,11 @@
 //! The load: publishers and consumers of every kind, each on a connection of its own, until the
-//! broker is gone.
+//! broker is gone, or with several members, until the load is told to stop.
 
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ferrymq::client::{Client, Delivery, Error, Flow, Options, Session, Subscription, unique_name};
@@ -13,9 +13,10 @@ use ferrymq::cluster::lockstep::dice::Dice;
 use ferrymq::protocol::ClosedBy;
 use ferrymq::wire::url::Url;
 use ferrymq::wire::{
-    Command, DeliveryMode, ExchangeBind, ExchangeUnbind, Map, MessageSubscribe, QueueDeclare,
-    QueueDelete, SequenceSet,
+    CloseCode, Command, DeliveryMode, ExchangeBind, ExchangeUnbind, Map, MessageSubscribe,
+    QueueDeclare, QueueDelete, SequenceSet,
 };
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use super::ledger::{Ledger, Line, Uid};
@@ -32,11 +33,19 @@ const PROGRESS_STEP: u64 = 250;
 const SLOW_LIVES: u32 = 3;
 const SLOW_PART: u32 = 40;
 
+/// How long a session of a group is given to detach.
+const DETACH_SECONDS_MAX: u64 = 20;
+
 /// What all tasks share.
 struct Shared {
     ledger: Ledger,
     life: u32,
-    address: SocketAddr,
+    /// The broker's, or those of a group's members.
+    addresses: Vec<SocketAddr>,
+    /// Sessions so far: each goes to the next of the addresses.
+    sessions_made: AtomicUsize,
+    /// All sessions of a group, to be detached at the end.
+    sessions: Mutex<Vec<Session>>,
     /// Completions seen: of transfers and of what commits bring.
     confirmed: AtomicU64,
     /// Messages in queues and not delivered, more or less.
@@ -60,19 +69,38 @@ impl Shared {
     }
 
     async fn session(&self) -> Result<Session, Error> {
-        let url = Url::parse(&self.address.to_string()).expect("an address is a URL");
+        let made = self.sessions_made.fetch_add(1, Ordering::Relaxed);
+        // Another life of the load has other members for the same tasks.
+        let at = (made + self.life as usize) % self.addresses.len();
+        let url = Url::parse(&self.addresses[at].to_string()).expect("an address is a URL");
         let client = Client::connect(&url, &Options::default()).await?;
-        client.session(&unique_name("load")).await
+        let session = client.session(&unique_name("load")).await?;
+        if self.is_group() {
+            self.sessions.lock().push(session.clone());
+        }
+        Ok(session)
+    }
+
+    fn is_group(&self) -> bool {
+        self.addresses.len() > 1
     }
 }
 
-/// Loads the broker until it is gone. Progress goes to standard output; the last line is `end`.
-/// `backlog` messages are in the queues already.
-pub fn run(address: SocketAddr, ledger: &Path, life: u32, backlog: u64, seed: u64) -> ExitCode {
+/// Loads a broker until it is gone, or the members of a group until standard input ends. Progress
+/// goes to standard output; the last line is `end`. `backlog` messages are in the queues already.
+pub fn run(
+    addresses: Vec<SocketAddr>,
+    ledger: &Path,
+    life: u32,
+    backlog: u64,
+    seed: u64,
+) -> ExitCode {
     let shared = Arc::new(Shared {
         ledger: Ledger::append_to(ledger).expect("the ledger can be written"),
         life,
-        address,
+        addresses,
+        sessions_made: AtomicUsize::new(0),
+        sessions: Mutex::default(),
         confirmed: AtomicU64::new(0),
         ahead: AtomicU64::new(backlog),
         transactions: AtomicU32::new(0),
@@ -105,9 +133,30 @@ async fn load(shared: &Arc<Shared>, seed: u64) -> Vec<String> {
     {
         failed.push(format!("while it started: {error}"));
     }
-    while let Some(ended) = tasks.join_next().await {
-        // With one connection all have ended, or are about to.
-        shared.is_over.store(true, Ordering::Relaxed);
+    if shared.is_group() {
+        let shared = shared.clone();
+        std::thread::spawn(move || {
+            // Whatever it says, its end is meant.
+            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            shared.is_over.store(true, Ordering::Relaxed);
+        });
+    }
+    loop {
+        let ended = tokio::select! {
+            () = until_over(shared), if shared.is_group() => break,
+            ended = tasks.join_next() => match ended {
+                Some(ended) => ended,
+                None if shared.is_group() => {
+                    until_over(shared).await;
+                    break;
+                }
+                None => break,
+            },
+        };
+        if !shared.is_group() {
+            // With one connection all have ended, or are about to.
+            shared.is_over.store(true, Ordering::Relaxed);
+        }
         match ended {
             Ok((_, Err(error))) if is_end_of_broker(&error) => {}
             Ok((name, Err(error))) => failed.push(format!("{name}: {error}")),
@@ -115,7 +164,25 @@ async fn load(shared: &Arc<Shared>, seed: u64) -> Vec<String> {
             Err(error) => failed.push(format!("a task panicked: {error}")),
         }
     }
+    tasks.shutdown().await;
+    detach(shared).await;
     failed
+}
+
+async fn until_over(shared: &Shared) {
+    while !shared.is_over.load(Ordering::Relaxed) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Ends the sessions that are left: when they are detached, what they did not accept is back.
+async fn detach(shared: &Shared) {
+    let sessions = std::mem::take(&mut *shared.sessions.lock());
+    for session in sessions {
+        let patience = Duration::from_secs(DETACH_SECONDS_MAX);
+        // One that has lost its connection cannot be detached.
+        let _ = tokio::time::timeout(patience, session.detach()).await;
+    }
 }
 
 /// Connects one after the other: brokers keep few waiting.
@@ -152,11 +219,13 @@ async fn start(
     Ok(())
 }
 
-/// A broker that is killed says nothing.
+/// A broker that is killed says nothing; a member that has lost the others may say so.
 fn is_end_of_broker(error: &Error) -> bool {
     match error {
         Error::Io { .. } => true,
-        Error::Closed { by, .. } => *by == ClosedBy::Lost,
+        Error::Closed { by, code, .. } => {
+            *by == ClosedBy::Lost || *code == CloseCode::CONNECTION_FORCED
+        }
         _ => false,
     }
 }

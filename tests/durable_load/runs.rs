@@ -13,7 +13,7 @@ use super::judge::{Found, Judge};
 use super::ledger::{self, Uid};
 use super::{DEFINED, FAN, FANNED, QUEUES, all_queues, client};
 use crate::durable_support::*;
-use crate::server_support::{Broker, PATIENCE, lines};
+use crate::server_support::{PATIENCE, lines};
 
 /// The word by which a test is started as the client.
 const CLIENT: &str = "load-client";
@@ -21,18 +21,20 @@ const CLIENT: &str = "load-client";
 /// Runs as the client if the command line says so.
 pub fn client_if_asked() -> Option<std::process::ExitCode> {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, word, address, ledger, life, backlog, seed] = &arguments[..] else {
+    let [_, word, addresses, ledger, life, backlog, seed] = &arguments[..] else {
         return None;
     };
     if word != CLIENT {
         return None;
     }
-    let address: SocketAddr = address.parse().expect("an address");
+    let addresses = addresses.split(',');
+    let addresses = addresses.map(|address| address.parse().expect("an address"));
+    let addresses: Vec<SocketAddr> = addresses.collect();
     let life = life.parse().expect("a number");
     let backlog = backlog.parse().expect("a number");
     let seed = seed.parse().expect("a number");
     let ledger = PathBuf::from(ledger);
-    Some(client::run(address, &ledger, life, backlog, seed))
+    Some(client::run(addresses, &ledger, life, backlog, seed))
 }
 
 /// Whether `cargo test` asks for other tests than this, or for their names only: such a test has a
@@ -67,21 +69,23 @@ pub fn ledger_of(directory: &Directory, life: u32) -> PathBuf {
 }
 
 impl Load {
-    /// Starts it. `backlog` messages are in the queues already.
+    /// Starts it against a broker, or against the members of a group. `backlog` messages are in the
+    /// queues already.
     pub fn start(
         directory: &Directory,
-        address: SocketAddr,
+        addresses: &[SocketAddr],
         life: u32,
         backlog: usize,
         seed: u64,
     ) -> Load {
         let ledger = ledger_of(directory, life);
+        let addresses: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
         let mut process = Command::new(std::env::current_exe().expect("this test"))
             .arg(CLIENT)
-            .arg(address.to_string())
+            .arg(addresses.join(","))
             .arg(&ledger)
             .args([life.to_string(), backlog.to_string(), seed.to_string()])
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -117,6 +121,11 @@ impl Load {
             }
         }
         Ok(())
+    }
+
+    /// Tells the load of a group to stop: with one broker it ends when that does.
+    pub fn stop(&mut self) {
+        drop(self.process.stdin.take());
     }
 
     fn progress(&mut self, line: &str) {
@@ -160,8 +169,8 @@ impl Drop for Load {
 }
 
 /// Declares what the load needs.
-pub async fn define(broker: &Broker) {
-    let session = session(broker).await;
+pub async fn define(address: SocketAddr) {
+    let session = session_at(address).await;
     for queue in all_queues() {
         declare(&session, durable_queue(queue)).await;
     }
@@ -176,10 +185,10 @@ pub async fn define(broker: &Broker) {
 }
 
 /// What the queues hold; it stays there.
-pub async fn look(broker: &Broker) -> Result<Found, String> {
+pub async fn look(address: SocketAddr) -> Result<Found, String> {
     let mut found = BTreeMap::new();
     for queue in all_queues() {
-        let session = session(broker).await;
+        let session = session_at(address).await;
         let all = browse(&session, queue).await;
         let uids = all.into_iter().map(|(body, redelivered)| {
             let uid = Uid::of_body(&body);
@@ -192,8 +201,8 @@ pub async fn look(broker: &Broker) -> Result<Found, String> {
 }
 
 /// Looks for the queues that come and go.
-pub async fn look_at_definitions(broker: &Broker, judge: &mut Judge) {
-    let session = session(broker).await;
+pub async fn look_at_definitions(address: SocketAddr, judge: &mut Judge) {
+    let session = session_at(address).await;
     let (there, gone) = judge.definitions();
     for (queue, should_be) in there
         .iter()
@@ -215,10 +224,10 @@ pub async fn look_at_definitions(broker: &Broker, judge: &mut Judge) {
 }
 
 /// Takes everything out of the queues, accepted, and gives what it was.
-pub async fn drain(broker: &Broker) -> Result<Found, String> {
+pub async fn drain(address: SocketAddr) -> Result<Found, String> {
     let mut found = BTreeMap::new();
     for queue in QUEUES.into_iter().chain(FANNED) {
-        let session = session(broker).await;
+        let session = session_at(address).await;
         let taken = take_all(&session, queue).await;
         let uids = taken.iter().map(|delivery| {
             let (body, redelivered) = got(delivery);

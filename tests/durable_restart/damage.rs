@@ -229,6 +229,40 @@ async fn files_that_are_empty_or_not_of_the_journal_do_no_harm() {
 }
 
 #[tokio::test]
+async fn a_body_damaged_while_the_broker_runs_is_told_with_its_place_and_never_delivered() {
+    let directory = Directory::new();
+    let options = ["--journal-file-size", "16k", "--memory-limit", "0"];
+    let mut broker = start(&directory, &options);
+    let session = session(&broker).await;
+    declare(&session, durable_queue("q")).await;
+    publish_all(&session, "q", &sent()).await;
+    let segment = with_records(&directory).remove(1);
+    let mut octets = read(&segment);
+    let body = octets.windows(64).position(|octets| octets == [b'0'; 64]);
+    let at = body.expect("a body begins with zeros");
+    octets[at..at + 64].fill(b'1');
+    write(&segment, &octets);
+    let taken = ferrymq::wire::MessageSubscribe {
+        queue: "q".into(),
+        ..Default::default()
+    };
+    let flow = ferrymq::client::Flow::Window(100);
+    let mut subscription = session.subscribe(taken, flow).await.expect("it is there");
+    while let Ok(delivery) = subscription.next().await {
+        assert!(sent().contains(&delivery.body_bytes().to_vec()));
+    }
+    assert!(!broker.wait().success());
+    let log = broker.log().join("\n");
+    let line = log.lines().find(|line| line.contains("critical"));
+    let line = line.unwrap_or_else(|| panic!("no such line: {log}"));
+    for part in ["queue q, message ", &name(&segment), " at offset "] {
+        assert!(line.contains(part), "{line}");
+    }
+    // It does not start with that, and says the same place.
+    assert!(outcome(&directory).await.is_err());
+}
+
+#[tokio::test]
 async fn a_missing_segment_is_told() {
     let store = store().await;
     for at in 0..with_records(&store).len() {

@@ -62,6 +62,15 @@ fn a_file_in_the_place_of_the_directory_is_refused() {
 }
 
 #[test]
+fn a_file_in_the_place_of_the_journal_is_refused_by_its_own_path() {
+    let directory = Directory::new();
+    let file = directory.path().join("journal");
+    fs::write(&file, "not a directory").expect("a file");
+    let log = refused(&[], directory.text());
+    assert!(log.contains(file.to_str().expect("UTF-8")), "{log}");
+}
+
+#[test]
 fn a_directory_without_permission_is_refused() {
     let directory = Directory::new();
     let locked = directory.path().join("locked");

@@ -78,7 +78,7 @@ impl Broker {
         let disk = Arc::new(disk.clone());
         let opened = FactLog::open_without_thread(disk, &journal, options.clone(), &opening);
         let (log, core, writer, found) = opened.map_err(|error| error.to_string())?;
-        let memory = log.memory().clone();
+        let memory = *log.memory();
         let member = MemberId(found.store_id);
         let solo = Solo::with_log(member, 1, (log, core), options, now);
         let pages = store::Options {

@@ -530,8 +530,7 @@ impl Ledger {
             if !seen.insert(found.uid) {
                 return Err(format!("{thing:?} is there twice"));
             }
-            // What the start itself has routed on is new where it is.
-            if !found.is_redelivered && item.order.is_some() {
+            if !found.is_redelivered {
                 return Err(format!("{thing:?} is there without the flag"));
             }
             let left = (item.expires != NEVER).then(|| item.expires.saturating_sub(now));

@@ -600,7 +600,7 @@ impl<'r> Life<'r> {
 
     fn page(&mut self) -> Result<(), String> {
         let solo = self.broker().solo.clone();
-        paging::round(&solo)
+        paging::round(&*solo).map(drop)
     }
 
     fn inspect(&mut self) -> Result<(), String> {

@@ -1,14 +1,15 @@
 //! Cases that random runs hardly ever meet.
 
-use ferrymq::broker::{Request, limits};
+use ferrymq::broker::{Effect, Request, limits};
 use ferrymq::cluster::fact_log::Plant;
-use ferrymq::cluster::{Millis, compaction};
+use ferrymq::cluster::lockstep::dice::Dice;
+use ferrymq::cluster::{Millis, compaction, paging};
 use ferrymq::store::SimulatedDisk;
 use ferrymq::wire::{self, AcceptMode};
 
 use super::broker::{Broker, Setup};
 use super::client::Client;
-use super::content::{self, Kind, bind, declarations, declare_with_alternate, unbind};
+use super::content::{self, Kind, QUEUES, bind, declarations, declare_with_alternate, unbind};
 use super::ledger::{Doing, Ledger, Sent};
 
 /// Images of the power cut.
@@ -306,4 +307,196 @@ pub fn copied_while_leaving() -> Result<(), String> {
         Some(count) if count == limits::WORK_PER_ENTRY_MAX as usize + 1 => Ok(()),
         other => Err(format!("{other:?} messages were routed on")),
     }
+}
+
+/// Messages go on to an alternate exchange, since their queue was deleted. What says so of the first
+/// of them is in a segment of which little else is needed, and is not forgotten when that is removed:
+/// the segments in which they came stay.
+pub fn departures_from_a_deleted_queue(plant: Plant) -> Result<(), String> {
+    let setup = Setup {
+        plant,
+        segment_bytes: 16384,
+        memory_bytes_max: 1 << 30,
+    };
+    let disk = SimulatedDisk::new(1);
+    let mut scene = Scene::new(&disk, setup)?;
+    let mut client = Client::new(&scene.broker.solo, 1, NOW, false);
+    declare(&mut client);
+    client.ask(declare_with_alternate("g"), Doing::Declare("g".to_owned()));
+    // More than one entry routes on, and as many others stay.
+    for _ in 0..limits::WORK_PER_ENTRY_MAX {
+        scene.publish(&mut client, "g");
+        scene.publish(&mut client, "a");
+        scene.done(&mut client)?;
+    }
+    client.subscribe("b", true, u32::MAX);
+    let segments = scene.segments();
+    scene.pass(&mut client, segments + 1)?;
+    let delete = wire::QueueDelete {
+        queue: "g".into(),
+        ..Default::default()
+    };
+    let delete = Request::QueueDelete(Box::new(delete));
+    client.ask(delete, Doing::Delete("g".to_owned()));
+    scene.done(&mut client)?;
+    // Those that have been routed on are taken.
+    let mut other = Client::new(&scene.broker.solo, 2, NOW, false);
+    for queue in content::DEAD_QUEUES {
+        other.subscribe(queue, true, u32::MAX);
+    }
+    let mut taken = 0;
+    loop {
+        scene.done(&mut other)?;
+        if other.held.is_empty() {
+            break;
+        }
+        taken += other.held.len();
+        let ids: Vec<u32> = other.held.keys().copied().collect();
+        other.accept(&ids);
+    }
+    let segments = scene.segments();
+    scene.pass(&mut client, segments + 1)?;
+    compact(&mut scene)?;
+    let mut broker = Broker::open(&disk.crash(1), setup, NOW)?;
+    let observed = broker.observe(NOW)?;
+    scene.ledger.settle(&observed, NOW.0)?;
+    match taken > 0
+        && observed
+            .queues
+            .get("d1")
+            .is_some_and(|left| !left.is_empty())
+    {
+        true => Ok(()),
+        false => Err(format!("{taken} were routed on, or all were")),
+    }
+}
+
+/// Looks at the memory in which nothing can be done any more.
+const LOOKS: usize = 100;
+
+/// A queue that takes more than the limit, and of which no more can leave the memory: looking at that
+/// again and again costs little.
+pub fn nothing_left_to_page_out() -> Result<(), String> {
+    let setup = Setup {
+        plant: Plant::None,
+        segment_bytes: 65536,
+        memory_bytes_max: 0,
+    };
+    let mut scene = Scene::new(&SimulatedDisk::new(1), setup)?;
+    let mut client = Client::new(&scene.broker.solo, 1, NOW, false);
+    declare(&mut client);
+    for _ in 0..5_000 {
+        scene.publish(&mut client, "a");
+    }
+    scene.done(&mut client)?;
+    paging::round(&*scene.broker.solo)?;
+    let mut pieces = 0;
+    for _ in 0..LOOKS {
+        pieces += paging::round(&*scene.broker.solo)?;
+        scene.broker.write_all();
+    }
+    // A look at least each, and a walk over all after the first, second, fourth, eighth and so on.
+    let of_a_walk = 5_000 / 256 + QUEUES.len();
+    match pieces < LOOKS + 8 * of_a_walk {
+        true => Ok(()),
+        false => Err(format!("{pieces} pieces in {LOOKS} looks")),
+    }
+}
+
+/// Octets that are written when half of some messages leave one by one and in no order.
+fn written_of_departures(is_compacting: bool) -> Result<u64, String> {
+    let setup = Setup {
+        plant: Plant::None,
+        segment_bytes: 16384,
+        memory_bytes_max: 1 << 30,
+    };
+    let mut scene = Scene::new(&SimulatedDisk::new(1), setup)?;
+    let mut client = Client::new(&scene.broker.solo, 1, NOW, false);
+    let mut dice = Dice::new(7);
+    declare(&mut client);
+    client.subscribe("a", true, u32::MAX);
+    for _ in 0..4_000 {
+        scene.publish(&mut client, "a");
+        scene.done(&mut client)?;
+    }
+    let written = |scene: &Scene| {
+        let segments = scene
+            .broker
+            .solo
+            .journal()
+            .map(|journal| journal.segments());
+        let last = segments.and_then(|segments| segments.last().copied());
+        last.map(|segment| segment.end).ok_or("there is a journal")
+    };
+    let before = written(&scene)?;
+    for turn in 0..2_000 {
+        let at = dice.below(client.held.len() as u64) as usize;
+        let id = client.held.keys().copied().nth(at);
+        client.accept(&[id.ok_or("there are so many")?]);
+        scene.done(&mut client)?;
+        if is_compacting && turn % 8 == 0 {
+            compact(&mut scene)?;
+        }
+    }
+    Ok(written(&scene)? - before)
+}
+
+/// What is said of messages that have left is not written again and again.
+pub fn departures_in_no_order() -> Result<(), String> {
+    let plain = written_of_departures(false)?;
+    let compacted = written_of_departures(true)?;
+    let text = format!("{plain} octets without compaction, {compacted} with");
+    println!("{text}");
+    match compacted <= plain / 10 * 12 + 16384 {
+        true => Ok(()),
+        false => Err(text),
+    }
+}
+
+/// An answer that shows what another has just decided is not seen before that is on the disk.
+pub fn answers_wait() -> Result<(), String> {
+    let setup = Setup {
+        plant: Plant::None,
+        segment_bytes: 65536,
+        memory_bytes_max: 1 << 30,
+    };
+    let mut scene = Scene::new(&SimulatedDisk::new(1), setup)?;
+    let mut one = Client::new(&scene.broker.solo, 1, NOW, false);
+    let mut other = Client::new(&scene.broker.solo, 2, NOW, false);
+    declare(&mut one);
+    scene.done(&mut one)?;
+    scene.done(&mut other)?;
+    let queue = wire::QueueQuery { queue: "g".into() };
+    let bound = wire::ExchangeBound {
+        exchange: Some(content::DEAD.into()),
+        ..Default::default()
+    };
+    let exchange = wire::ExchangeQuery {
+        name: Some(content::DEAD.into()),
+    };
+    let questions = [
+        Request::QueueQuery(Box::new(queue)),
+        Request::ExchangeBound(Box::new(bound)),
+        Request::ExchangeQuery(Box::new(exchange)),
+    ];
+    let answers = |other: &mut Client, scene: &Scene| {
+        other.take(&scene.broker.solo);
+        let is_answer = |effect: &Effect| matches!(effect, Effect::Result { .. });
+        other.effects().filter(is_answer).count()
+    };
+    for (n, question) in questions.into_iter().enumerate() {
+        let new = declare_with_alternate(&format!("g{n}"));
+        one.ask(new, Doing::Nothing);
+        one.flush(&scene.broker.solo, &mut scene.ledger, NOW);
+        other.ask(question.clone(), Doing::Nothing);
+        other.flush(&scene.broker.solo, &mut scene.ledger, NOW);
+        if answers(&mut other, &scene) > 0 {
+            return Err(format!("{question:?} is answered at once"));
+        }
+        scene.broker.write_all();
+        if answers(&mut other, &scene) != 1 {
+            return Err(format!("{question:?} is not answered"));
+        }
+    }
+    Ok(())
 }

@@ -244,7 +244,7 @@ fn another_version_is_told_which_it_should_be() {
 #[test]
 fn silent_peers_give_way_and_do_not_use_up_the_members_files() {
     let (_members, mut broker, address) = alone(&[]);
-    let many = limits::PEERS_UNPROVEN_MAX + 40;
+    let many = 2 * limits::PEERS_UNPROVEN_MAX;
     let held: Vec<_> = (0..many).map(|_| socket(address)).collect();
     crate::server_support::until("the oldest have given way", || {
         broker.open_files() < limits::PEERS_UNPROVEN_MAX + 60

@@ -1,6 +1,7 @@
 //! Members on loopback, each with a directory and a port of its own.
 
 use std::net::TcpListener;
+use std::time::Duration;
 
 use crate::durable_support::Directory;
 use crate::server_support::{Broker, until};
@@ -70,7 +71,17 @@ impl Members {
     pub fn serves(&self, member: usize, broker: &mut Broker) {
         let options = self.options(member);
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        // It may have much to apply first, in a debug build on a busy machine.
+        while broker.find_line("running").is_none() {
+            assert!(self.may_wait(broker), "{member}: {:#?}", broker.log());
+        }
         assert!(broker.serves(&options), "{member}: {:#?}", broker.log());
+    }
+
+    /// Whether a member that does not serve yet may be waited for once more.
+    fn may_wait(&self, broker: &mut Broker) -> bool {
+        const STARTS_MAX: Duration = Duration::from_secs(120);
+        broker.is_running() && broker.started.elapsed() < STARTS_MAX
     }
 
     /// Starts all and waits until all of them serve clients.

@@ -28,6 +28,7 @@ pub struct Ended {
 pub struct Broker {
     process: Child,
     pub ports: Vec<u16>,
+    pub started: Instant,
     out: Receiver<String>,
     log: Receiver<String>,
     seen: Vec<String>,
@@ -118,6 +119,7 @@ impl Broker {
         Broker {
             process,
             ports: Vec::new(),
+            started: Instant::now(),
             out,
             log,
             seen: Vec::new(),

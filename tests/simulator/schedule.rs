@@ -67,8 +67,11 @@ impl fmt::Debug for Event {
     }
 }
 
+/// Draws an act, given how many members there are.
+type Draw = fn(&mut Dice, u64) -> Act;
+
 /// How many events of each kind there are at most in a minute.
-const KINDS: [(u64, fn(&mut Dice, u64) -> Act); 17] = [
+const KINDS: [(u64, Draw); 17] = [
     (20, |dice, members| {
         Act::Crash(place(dice, members), dice.below(1500), wall_off(dice))
     }),

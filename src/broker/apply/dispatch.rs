@@ -181,7 +181,7 @@ impl Core {
                 continue;
             };
             if entry.expires <= now {
-                queue.dequeue(position, &mut self.scratch.facts);
+                queue.dequeue(position, &mut self.held, &mut self.scratch.facts);
                 queue.counters.discards_ttl += 1;
                 continue;
             }
@@ -226,7 +226,7 @@ impl Core {
             queue.acquire(position);
         } else if subscription.is_acquiring {
             queue.counters.acquires += 1;
-            queue.dequeue(position, &mut self.scratch.facts);
+            queue.dequeue(position, &mut self.held, &mut self.scratch.facts);
         } else {
             subscription.cursor = position + 1;
         }

@@ -2,6 +2,7 @@
 
 mod dispatch;
 mod exchange;
+mod lost;
 mod message;
 mod publish;
 mod queue;
@@ -80,7 +81,7 @@ impl Core {
         let found = self.queues.get_mut(queue.id.0);
         found
             .filter(|found| found.reference == queue)
-            .is_some_and(|found| found.dequeue(position, &mut self.scratch.facts))
+            .is_some_and(|found| found.dequeue(position, &mut self.held, &mut self.scratch.facts))
     }
 
     pub(super) fn exchange_mut(&mut self, id: ExchangeId) -> &mut Exchange {

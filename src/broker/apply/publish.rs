@@ -10,6 +10,7 @@ use crate::broker::ids::{ConnectionKey, ExchangeId, GroupTime, QueueId, QueueRef
 use crate::broker::limits;
 use crate::broker::message::{Message, Stored};
 use crate::broker::parts::TransferOfParts;
+use crate::broker::queue::{Entry, EntryState};
 use crate::broker::session::TransactionPublish;
 use crate::wire::{AcceptMode, CommandId, ErrorCode};
 
@@ -191,22 +192,32 @@ impl Core {
         expires: GroupTime,
         out: &mut Out,
     ) -> Result<(), String> {
+        if self.admits(id, &stored)? {
+            self.append(id, stored, expires);
+            self.dispatch(id, out);
+        }
+        Ok(())
+    }
+
+    /// Whether a queue takes a message. Err is qpidd's text for one that is full.
+    #[inline]
+    fn admits(&mut self, id: QueueId, stored: &Stored) -> Result<bool, String> {
         if self.is_local(id, stored.publisher) {
-            return Ok(());
+            return Ok(false);
         }
         let queue = self.queue_mut(id);
-        if let Some(text) = queue.overflow(stored.message.size()) {
-            queue.counters.discards_overflow += 1;
-            return Err(text);
+        match queue.overflow(stored.message.size()) {
+            None => Ok(true),
+            Some(text) => {
+                queue.counters.discards_overflow += 1;
+                Err(text)
+            }
         }
-        self.append(id, stored, expires);
-        self.dispatch(id, out);
-        Ok(())
     }
 
     fn append(&mut self, id: QueueId, stored: Stored, expires: GroupTime) {
         if let Some(queue) = self.queues.get_mut(id.0) {
-            queue.enqueue(stored, expires, &mut self.scratch.facts);
+            queue.enqueue(stored, expires, &mut self.held, &mut self.scratch.facts);
         }
     }
 
@@ -228,8 +239,12 @@ impl Core {
     pub(super) fn reroute(
         &mut self,
         exchange: ExchangeId,
-        stored: &Stored,
-        expires: GroupTime,
+        Entry {
+            stored,
+            expires,
+            state,
+            ..
+        }: &Entry,
         out: &mut Out,
     ) {
         let mut matched = std::mem::take(&mut self.scratch.matched);
@@ -240,9 +255,13 @@ impl Core {
         let steps = copies.saturating_add(octets);
         self.scratch.steps = self.scratch.steps.saturating_sub(steps);
         for queue in matched.drain(..) {
-            if self.queues.get(queue.0).is_some() {
-                // Err: the queue has counted it as an overflow.
-                let _ = self.enqueue(queue, stored.clone(), expires, out);
+            // Err: the queue has counted it as an overflow.
+            if self.queues.get(queue.0).is_some() && self.admits(queue, stored) == Ok(true) {
+                self.append(queue, stored.clone(), *expires);
+                if *state == EntryState::Recovered {
+                    self.queue_mut(queue).flag_last();
+                }
+                self.dispatch(queue, out);
             }
         }
         self.scratch.matched = matched;

@@ -210,7 +210,7 @@ impl Core {
         }
         let queue = self.queue_named(&purge.queue)?;
         let purged = self.queues.get_mut(queue.0).expect("it was just found");
-        let entries = purged.purge(&mut self.scratch.facts);
+        let entries = purged.purge(&mut self.held, &mut self.scratch.facts);
         // Freeing a million messages takes longer than marking them gone.
         self.work.push_back(Work::Reroute(Box::new(Remains {
             entries,

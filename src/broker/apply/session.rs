@@ -322,7 +322,8 @@ impl Core {
         }
     }
 
-    /// Tells the answer to a query.
+    /// Tells the answer to a query. What it says, also that something is not there, may be what a batch
+    /// before has just decided: it waits until that is safe.
     pub(super) fn answer(
         &mut self,
         id: SessionId,
@@ -330,6 +331,7 @@ impl Core {
         value: crate::wire::Struct32,
         out: &mut Out,
     ) {
+        out.rests_on_facts = true;
         let session = self.session_mut(id);
         let (key, channel) = (session.connection, session.channel);
         let value = Box::new(value);

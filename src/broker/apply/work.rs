@@ -86,8 +86,9 @@ impl Core {
                 self.leave_for_good(queue, position);
             }
             if let Some(exchange) = remains.alternate {
-                self.reroute(exchange, &entry.stored, entry.expires, out);
+                self.reroute(exchange, &entry, out);
             }
+            self.held.leave(&entry.stored.message);
             self.scratch.steps = self.scratch.steps.saturating_sub(1);
             if self.scratch.steps == 0 && !remains.entries.is_empty() {
                 return Some(Work::Reroute(remains));
@@ -125,7 +126,7 @@ impl Core {
             let over = |entry: &Entry| entry.state == EntryState::Available && entry.expires <= now;
             match queue.entries.find(next, &mut steps, over) {
                 Ok(Some(found)) => {
-                    queue.dequeue(found, &mut self.scratch.facts);
+                    queue.dequeue(found, &mut self.held, &mut self.scratch.facts);
                     queue.counters.discards_ttl += 1;
                     next = found + 1;
                 }

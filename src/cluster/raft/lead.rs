@@ -203,6 +203,16 @@ impl<M: Machine> Member<M> {
         true
     }
 
+    /// A leader whose disk is full lets another lead: it would order nothing more, and the others have
+    /// room, perhaps.
+    pub(super) fn hand_over_when_full(&mut self) {
+        let is_time = self.ticks >= self.handed_over_at + limits::RAFT_HAND_OVER_TICKS;
+        if self.lead.is_some() && is_time && self.is_full() {
+            self.handed_over_at = self.ticks;
+            self.hand_over(self.now);
+        }
+    }
+
     /// Time is counted in ticks, of which a pause of its own has few.
     fn end_silent_members(&mut self) {
         let silence = self.settings.down_after_ms / limits::RAFT_TICK_MS;

@@ -4,7 +4,8 @@
 //! ```text
 //!   drivers -> propose, take, close \                       / outgoing -> one carrier a member
 //!   sockets -> received              >  Member, one lock   <
-//!   sequencer's task -> tick        /                       \ effects -> outboxes
+//!   sequencer's task -> tick        /  ^ job, finished      \ effects -> outboxes
+//!   a thread -> work_beside ---------- /
 //!   the journal's thread -> bell ---> wakes the sequencer's task
 //! ```
 //!
@@ -16,17 +17,20 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 use super::member::{Farewell, Member, Now, Settings};
 use super::ordered::{Change, Envelope};
+use super::snapshots::Job;
 use crate::broker::ids::{ConnectionNumber, MemberId};
 use crate::broker::{Command, Core, Effect};
 use crate::cluster::entry_log::{self, Configuration, EntryLog};
 use crate::cluster::machine::Machine;
-use crate::cluster::outbox::Woken;
-use crate::cluster::{Group, Millis, Outstanding, limits};
+use crate::cluster::outbox::{Outboxes, Woken};
+use crate::cluster::paging::{self, Paged, Paging};
+use crate::cluster::{Group, Millis, Outstanding, limits, proposal};
 use crate::store;
 
 /// See the module.
@@ -34,10 +38,16 @@ pub struct Live<M = Core> {
     id: MemberId,
     group: u64,
     wall_at_zero: u64,
+    proposal_bytes: usize,
     state: Mutex<State<M>>,
     bell: Arc<Bell>,
+    /// Work that is to be done without the lock.
+    job: Mutex<Option<Job<M>>>,
+    has_job: Condvar,
     /// Whether the journal has no room.
     is_full: AtomicBool,
+    /// Whether there is room for bodies neither in memory nor in the pages.
+    is_memory_full: AtomicBool,
     /// Whether no leader was heard of for so long that nobody is served.
     is_cut_off: AtomicBool,
     /// Connections that were opened.
@@ -48,6 +58,8 @@ pub struct Live<M = Core> {
 
 struct State<M> {
     member: Member<M>,
+    /// What keeps the messages within the memory.
+    paging: Option<Paging>,
     /// To whom messages are carried.
     carriers: BTreeMap<MemberId, Carrier>,
     /// Carriers there ever were.
@@ -135,8 +147,10 @@ impl<M: Machine> Live<M> {
             id: settings.member,
             group: settings.group,
             wall_at_zero: wall.saturating_sub(now.0),
+            proposal_bytes: settings.proposal_bytes,
             state: Mutex::new(State {
                 member,
+                paging: None,
                 carriers: BTreeMap::new(),
                 carried: 0,
                 leaderless_since: None,
@@ -145,7 +159,10 @@ impl<M: Machine> Live<M> {
                 sent: Vec::new(),
             }),
             bell: Arc::default(),
+            job: Mutex::new(None),
+            has_job: Condvar::new(),
             is_full: AtomicBool::new(false),
+            is_memory_full: AtomicBool::new(false),
             is_cut_off: AtomicBool::new(false),
             served: AtomicU64::new(0),
             failure: OnceLock::new(),
@@ -334,19 +351,20 @@ impl<M: Machine> Live<M> {
         Ok(())
     }
 
-    /// Does what takes long without the lock, until there is no more of it: to be called every now
-    /// and then by a thread that does nothing which others wait for.
-    pub fn run_jobs(&self, now: impl Fn() -> Millis) {
-        loop {
-            let job = self.state.lock().member.job();
-            let Some(job) = job else { return };
-            let done = job.run();
-            let at = self.now(now());
-            self.state.lock().member.finish(at, done);
-            self.tick(at.clock);
-            // When the sequencer's task is to look next may have changed.
-            self.bell.ring();
-        }
+    /// Does the next work that needs no lock, if there is some before `patience` is over. For a thread
+    /// that calls again and again.
+    pub fn work_beside(&self, now: impl Fn() -> Millis, patience: Duration) {
+        let job = {
+            let mut job = self.job.lock();
+            if job.is_none() {
+                self.has_job.wait_for(&mut job, patience);
+            }
+            job.take()
+        };
+        let Some(job) = job else { return };
+        let done = job.run();
+        self.state.lock().member.finish(self.now(now()), done);
+        self.bell.ring();
     }
 
     /// Hears of the journal whether there is room.
@@ -386,6 +404,34 @@ impl<M: Machine> Live<M> {
     }
 }
 
+impl Live {
+    /// Lets bodies leave the memory from now on, by [`crate::cluster::paging::round`].
+    pub fn page_with(&self, paging: Paging) {
+        self.state.lock().paging = Some(paging);
+    }
+}
+
+/// A body is no part of what members compare, so each pages as it needs to.
+impl Paged for Live {
+    fn with_paging<R>(
+        &self,
+        act: impl FnOnce(&mut Paging, &mut Core, &Outboxes) -> R,
+    ) -> Option<R> {
+        let state = &mut *self.state.lock();
+        let Member {
+            machine, outboxes, ..
+        } = &mut state.member;
+        let paging = state.paging.as_mut()?;
+        Some(act(paging, machine, outboxes))
+    }
+
+    fn set_memory_full(&self, is_full: bool) {
+        if self.is_memory_full.swap(is_full, Ordering::Relaxed) != is_full {
+            paging::tell_of_memory(is_full);
+        }
+    }
+}
+
 impl<M> State<M> {
     /// Gives messages to their carriers; those that nobody carries, or that are too many, are lost.
     fn hand_out(&mut self, woken: &mut Woken) {
@@ -421,14 +467,23 @@ impl<M: Machine> Group for Live<M> {
             return;
         }
         let now = self.now(now);
-        self.state.lock().member.propose(now, connection, commands);
+        let batches = proposal::cut(connection, commands, self.proposal_bytes);
         commands.clear();
+        let mut state = self.state.lock();
+        state.member.propose_batches(now, connection, &batches);
+        drop(state);
         self.bell.ring();
     }
 
     fn take(&self, connection: ConnectionNumber, effects: &mut Vec<Effect>) -> Outstanding {
         let mut state = self.state.lock();
-        state.member.outboxes.take(connection, effects)
+        let taken = state.member.outboxes.take(connection, effects);
+        let is_pressed = state.paging.as_ref().is_some_and(Paging::is_pressed);
+        Outstanding {
+            // It clears when bodies have left the memory; then all are woken.
+            is_member_held: taken.is_member_held || is_pressed,
+            ..taken
+        }
     }
 
     fn close(&self, now: Millis, connection: ConnectionNumber) {
@@ -462,7 +517,12 @@ impl<M: Machine> Group for Live<M> {
             let _ = self.failure.set(why);
         }
         let next = state.member.next();
+        let job = state.member.job();
         drop(guard);
+        if job.is_some() {
+            *self.job.lock() = job;
+            self.has_job.notify_one();
+        }
         of_member.wake();
         woken.wake();
         Some(next)
@@ -474,6 +534,11 @@ impl<M: Machine> Group for Live<M> {
 
     fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed)
+    }
+
+    /// Every entry goes onto the disk.
+    fn is_memory_full(&self) -> bool {
+        self.is_full() || self.is_memory_full.load(Ordering::Relaxed)
     }
 
     fn unserved(&self) -> Option<&'static str> {

@@ -108,6 +108,8 @@ pub struct Member<M> {
     pub(super) outgoing: Vec<(MemberId, Vec<u8>)>,
     promised: RaftState,
     pub(super) lead: Option<Lead>,
+    /// When it last handed the leadership on because its disk was full, in ticks.
+    pub(super) handed_over_at: u64,
     /// By member: when it was sent a snapshot, or last asked for a piece of it, in ticks.
     pub(super) sent_snapshots: BTreeMap<u64, u64>,
     /// Whether it has known a leader since it started.
@@ -117,6 +119,8 @@ pub struct Member<M> {
     out: Out,
     pub(super) woken: Woken,
     observed: Vec<Observed>,
+    /// There is more to do at once than one call does.
+    has_more: bool,
     /// Entries it has applied in this life.
     pub(super) applied: u64,
     /// It has said that it ends.
@@ -238,6 +242,7 @@ impl<M: Machine> Member<M> {
             outgoing: Vec::new(),
             promised,
             lead: None,
+            handed_over_at: 0,
             sent_snapshots: BTreeMap::new(),
             snapshots: Snapshots::default(),
             has_followed: false,
@@ -246,6 +251,7 @@ impl<M: Machine> Member<M> {
             out: Out::default(),
             woken: Woken::default(),
             observed: Vec::new(),
+            has_more: false,
             applied: 0,
             is_leaving: false,
             farewells: Vec::new(),
@@ -444,6 +450,7 @@ impl<M: Machine> Member<M> {
         self.send_snapshots_again();
         self.tick_snapshots();
         self.act_as_leader();
+        self.hand_over_when_full();
         self.resend_in_time();
     }
 
@@ -454,6 +461,9 @@ impl<M: Machine> Member<M> {
 
     /// When [`Member::tick`] is to be called next.
     pub fn next(&self) -> Millis {
+        if self.has_more {
+            return self.now.clock;
+        }
         let tick = Millis(self.ticked_at.0 + limits::RAFT_TICK_MS);
         let resend = self.resends_at().unwrap_or(tick);
         tick.min(resend).min(self.leader_acts_at().unwrap_or(tick))
@@ -481,11 +491,18 @@ impl<M: Machine> Member<M> {
     /// Does what has become possible, and gives what is to be sent. `sent` is added to.
     pub fn work(&mut self, now: Now, sent: &mut Vec<(MemberId, Vec<u8>)>) {
         self.now = now;
+        self.has_more = false;
+        let mut left = limits::RAFT_ROUNDS_PER_WORK;
         while self.failure().is_none() {
             self.note_synced();
             if !self.raw.has_ready() {
                 break;
             }
+            if left == 0 {
+                self.has_more = true;
+                break;
+            }
+            left -= 1;
             self.take_ready();
             self.draw_timeout();
         }
@@ -606,7 +623,7 @@ impl<M: Machine> Member<M> {
         let patience = self.settings.resend_after_ms;
         self.proposals
             .begin(self.now.clock, epoch, (synced_at, patience));
-        self.number_first();
+        self.number_own(&[]);
     }
 
     /// Says in the order that this member ends: its sessions are over then.
@@ -614,7 +631,8 @@ impl<M: Machine> Member<M> {
         self.now = now;
         self.is_leaving = true;
         let (member, epoch) = (self.id(), self.promised.epoch);
-        self.number_alone(&[Command::MemberDown { member, epoch }]);
+        self.number_own(&[Command::MemberDown { member, epoch }]);
+        self.send_on();
     }
 
     /// Whether what it said at its end was applied.

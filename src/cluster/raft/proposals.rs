@@ -100,12 +100,21 @@ impl<M: Machine> Member<M> {
     /// Proposes commands of a connection, in entries that are bounded. One that is larger than an entry
     /// can be ends the connection instead.
     pub fn propose(&mut self, now: Now, connection: ConnectionNumber, commands: &[Command]) {
+        let batches = proposal::cut(connection, commands, self.settings.proposal_bytes);
+        self.propose_batches(now, connection, &batches);
+    }
+
+    /// The same with what was cut already.
+    pub(super) fn propose_batches(
+        &mut self,
+        now: Now,
+        connection: ConnectionNumber,
+        batches: &[proposal::Commands],
+    ) {
         self.now = now;
         if !self.outboxes.is_open(connection) {
             return;
         }
-        let most = self.settings.proposal_bytes;
-        let batches = proposal::cut(connection, commands, most);
         let count = batches.len();
         for (n, commands) in batches.iter().enumerate() {
             let is_last = n + 1 == count;
@@ -113,10 +122,8 @@ impl<M: Machine> Member<M> {
                 let bytes = commands.bytes();
                 tracing::error!(target: "Cluster", "a command of {bytes} octets ends its connection");
                 self.outboxes.close(connection);
-                let end = [Command::ConnectionEnd { connection }];
-                for commands in &proposal::cut(connection, &end, most) {
-                    self.number(Some((connection, true)), commands);
-                }
+                let end = proposal::Commands::of_few(&[Command::ConnectionEnd { connection }]);
+                self.number(Some((connection, true)), &end);
                 break;
             }
             self.number(Some((connection, is_last)), commands);
@@ -124,15 +131,9 @@ impl<M: Machine> Member<M> {
         self.send_on();
     }
 
-    /// Proposes commands that are of no connection.
-    pub(super) fn number_alone(&mut self, commands: &[Command]) {
-        self.number(None, &proposal::Commands::of_small(commands));
-        self.send_on();
-    }
-
-    /// Numbers an empty batch, with which an epoch begins.
-    pub(super) fn number_first(&mut self) {
-        self.number(None, &proposal::Commands::default());
+    /// Numbers commands of its own, few and small: an epoch begins with none.
+    pub(super) fn number_own(&mut self, commands: &[Command]) {
+        self.number(None, &proposal::Commands::of_few(commands));
     }
 
     /// Numbers and keeps a batch.
@@ -211,7 +212,7 @@ impl<M: Machine> Member<M> {
     }
 
     /// Sends what was not sent to this leader, as far as there may be more on the way.
-    fn send_on(&mut self) {
+    pub(super) fn send_on(&mut self) {
         let leader = (self.raw.raft.leader_id, self.raw.raft.term);
         let Some(to) = self
             .proposes_to()
@@ -293,7 +294,7 @@ impl<M: Machine> Member<M> {
         for again in pending {
             let read = entry_log::whole::<Proposal>(&again.bytes);
             if let Ok(read) = read {
-                let commands = proposal::Commands::of_small(&read.commands);
+                let commands = proposal::Commands::of_few(&read.commands);
                 self.number(again.connection, &commands);
             }
         }

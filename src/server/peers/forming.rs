@@ -38,7 +38,7 @@ use super::{Phase, Plane, wait_for_sync};
 use crate::broker::ids::{MemberId, ShardId};
 use crate::broker::{Command, Core, Options};
 use crate::cluster::entry_log::EntryLog;
-use crate::cluster::raft::{self, Live, Plant, Settings};
+use crate::cluster::raft::{self, Live, Settings};
 use crate::server::clock::{random, wall_milliseconds};
 use crate::server::limits;
 use crate::server::log::notice;
@@ -202,7 +202,7 @@ impl Plane {
             recent_bytes: crate::cluster::limits::RAFT_RECENT_BYTES,
             proposal_bytes: crate::cluster::limits::PROPOSAL_BYTES,
             is_observed: false,
-            plant: Plant::None,
+            plant: self.plant,
         }
     }
 

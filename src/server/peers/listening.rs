@@ -42,6 +42,10 @@ pub async fn run(listener: TcpListener, plane: Arc<Plane>) {
                     {
                         oldest.abort();
                     }
+                    if peers.len() >= limits::PEERS_MAX {
+                        tracing::error!(target: "Cluster", "{from}: too many connections of members");
+                        continue;
+                    }
                     let is_known = Arc::new(AtomicBool::new(false));
                     let task = serve(stream, from, plane.clone(), is_known.clone());
                     newcomers.push_back((peers.spawn(task), is_known));

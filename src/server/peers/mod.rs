@@ -39,7 +39,7 @@ use crate::broker::ids::MemberId;
 use crate::cluster::Millis;
 use crate::cluster::entry_log::{EntryLog, Voter};
 use crate::cluster::limits::MEMBERS_MAX;
-use crate::cluster::raft::Live;
+use crate::cluster::raft::{Live, Plant};
 use crate::store::Journal;
 use crate::wire::Text;
 
@@ -55,6 +55,8 @@ pub struct Plane {
     state: Mutex<State>,
     /// Rung when a peer says that there is a group.
     told: Notify,
+    /// What is done wrongly on purpose.
+    plant: Plant,
 }
 
 struct State {
@@ -151,7 +153,13 @@ impl Plane {
                 refusals: Refusals::default(),
             }),
             told: Notify::new(),
+            plant: Plant::None,
         })
+    }
+
+    /// The same with a fault that is planted on purpose.
+    pub fn with_plant(self, plant: Plant) -> Plane {
+        Plane { plant, ..self }
     }
 
     /// Who this member is.

@@ -1,0 +1,314 @@
+//! Three members in network namespaces, killed, frozen and cut off again and again amid load, keep
+//! what any of them confirmed.
+//!
+//! `FERRYMQ_CLUSTER_FAULTS` says how often (5), `FERRYMQ_SEED` where the random numbers begin, else
+//! the commit.
+
+#[path = "cluster_kills/members.rs"]
+mod cluster_kills_members;
+#[path = "cluster_kills/network.rs"]
+mod cluster_kills_network;
+mod durable_load;
+mod durable_support;
+#[allow(dead_code)]
+#[path = "runner/seed.rs"]
+mod seed;
+mod server_support;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use cluster_kills_members::{Member, until_whole};
+use cluster_kills_network as network;
+use durable_load::judge::Judge;
+use durable_load::runs::{self, Load};
+use durable_support::Directory;
+use durable_support::plants::{self, Row};
+use ferrymq::cluster::lockstep::dice::Dice;
+
+const MEMBERS: usize = 3;
+
+/// Confirmations that clients have seen before something happens to a member.
+const CONFIRMED_MIN: u64 = 500;
+
+/// Rounds after which what is there is taken out.
+const DRAIN_EVERY: u64 = 10;
+
+/// What happens to a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fault {
+    /// `SIGKILL`, and another start.
+    Kill,
+    /// All members are killed, and start again.
+    KillAll,
+    /// `SIGSTOP`, and `SIGCONT`.
+    Freeze,
+    /// Nothing passes between it and the others; its clients stay.
+    CutFromOthers,
+    /// Nothing passes between it and anybody.
+    Unplug,
+    /// What it sends to one of the others does not come.
+    OneWay,
+}
+
+const FAULTS: [Fault; 6] = [
+    Fault::Kill,
+    Fault::Freeze,
+    Fault::CutFromOthers,
+    Fault::Unplug,
+    Fault::OneWay,
+    Fault::KillAll,
+];
+
+/// A fault, and what the judge says of it.
+const fn row(plant: &'static str, says: &'static [&'static str]) -> Row {
+    Row {
+        plant,
+        by: "kills of members",
+        arguments: &[],
+        environment: &[("FERRYMQ_CLUSTER_FAULTS", "2"), (ONLY_KILLS, "1")],
+        says,
+        is_long: false,
+    }
+}
+
+/// Set when members are to be killed and nothing else.
+const ONLY_KILLS: &str = "FERRYMQ_ONLY_KILLS";
+
+const PLANTS: [Row; 2] = [
+    // What a member proposes in its second life is taken for what it proposed in the first.
+    row("epoch-kept", &["does not serve", "does not have"]),
+    row("down-keeps-held", &["does not have"]),
+];
+
+fn main() -> ExitCode {
+    if let Some(ended) = runs::client_if_asked() {
+        return ended;
+    }
+    if runs::is_left_out("cluster_kills") {
+        return ExitCode::SUCCESS;
+    }
+    if let Some(ended) = network::enter() {
+        return ended;
+    }
+    let faults = std::env::var("FERRYMQ_CLUSTER_FAULTS").map_or(5, |text| {
+        text.parse().expect("FERRYMQ_CLUSTER_FAULTS is a number")
+    });
+    let seed = seed::of_this_run(6);
+    println!("cluster_kills: {faults} faults, FERRYMQ_SEED={seed}");
+    let started = Instant::now();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let directory = Directory::new();
+    let mut run = Run::new(&directory, seed);
+    let ended = runtime.block_on(run.all(faults));
+    println!("cluster_kills: {:?}", run.judge.totals);
+    println!("cluster_kills: {:?}", run.tally);
+    let ended = ended.and_then(|()| match plants::is_planted() {
+        true => Ok(0),
+        false => plants::find(&PLANTS),
+    });
+    match ended {
+        Ok(found) => {
+            println!(
+                "cluster_kills: ok: {faults} faults, {} confirmed, none lost; {found} planted \
+                 faults found; {:.0} s",
+                run.judge.totals.confirmed,
+                started.elapsed().as_secs_f32()
+            );
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            println!("cluster_kills: FAILED with FERRYMQ_SEED={seed}\n{why}");
+            for member in &mut run.members {
+                println!("{}", member.tail());
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct Run<'a> {
+    directory: &'a Directory,
+    random: Dice,
+    judge: Judge,
+    members: Vec<Member>,
+    tally: BTreeMap<Fault, u64>,
+}
+
+impl Run<'_> {
+    fn new(directory: &Directory, seed: u64) -> Run<'_> {
+        let mut random = Dice::new(seed);
+        let key = directory.path().join("key");
+        let octets: String = (0..4).map(|_| format!("{:016x}", random.roll())).collect();
+        std::fs::write(&key, octets).expect("a file");
+        let private = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(&key, private).expect("it is ours");
+        let key = key.to_str().expect("it is UTF-8");
+        let member = |number| Member::new(number, MEMBERS, key);
+        Run {
+            members: (1..=MEMBERS).map(member).collect(),
+            directory,
+            random,
+            judge: Judge::of_group(),
+            tally: BTreeMap::new(),
+        }
+    }
+
+    async fn all(&mut self, faults: u64) -> Result<(), String> {
+        network::make(MEMBERS)?;
+        self.members.iter_mut().for_each(Member::start);
+        until_whole(&mut self.members).await?;
+        runs::define(network::address(1)).await;
+        let mut backlog = 0;
+        for life in 1..=faults {
+            let fault = match std::env::var_os(ONLY_KILLS) {
+                Some(_) => Fault::Kill,
+                None => FAULTS[(life - 1) as usize % FAULTS.len()],
+            };
+            *self.tally.entry(fault).or_default() += 1;
+            backlog = self
+                .life(life as u32, fault, backlog)
+                .await
+                .map_err(|why| format!("after {fault:?} number {life}: {why}"))?;
+            if life % DRAIN_EVERY == 0 {
+                self.drain().await?;
+                backlog = 0;
+            }
+        }
+        self.drain().await?;
+        self.end()
+    }
+
+    /// Load, a fault amid it, its end, and a look at what is there.
+    async fn life(&mut self, life: u32, fault: Fault, backlog: usize) -> Result<usize, String> {
+        let addresses: Vec<SocketAddr> = (1..=MEMBERS).map(network::address).collect();
+        let seed = self.random.roll();
+        let mut load = Load::start(self.directory, &addresses, life, backlog, seed);
+        load.wait_for_confirmed(CONFIRMED_MIN)?;
+        tokio::time::sleep(Duration::from_micros(self.random.below(300_000))).await;
+        self.fault(fault).await?;
+        until_whole(&mut self.members).await?;
+        load.stop();
+        load.finish(&mut self.judge)?;
+        let backlog = self.look().await?;
+        let ledger = runs::ledger_of(self.directory, life);
+        std::fs::remove_file(ledger).map_err(|error| error.to_string())?;
+        Ok(backlog)
+    }
+
+    async fn fault(&mut self, fault: Fault) -> Result<(), String> {
+        let at = self.random.below(MEMBERS as u64) as usize;
+        let lasts = Duration::from_millis(100 + self.random.below(8_000));
+        let number = self.members[at].number;
+        let others: Vec<usize> = (1..=MEMBERS).filter(|other| *other != number).collect();
+        let one = *self.random.pick(&others).expect("there are others");
+        match fault {
+            Fault::Kill => {
+                self.kill(at)?;
+                tokio::time::sleep(lasts).await;
+                self.members[at].start();
+            }
+            Fault::KillAll => {
+                (0..MEMBERS).try_for_each(|at| self.kill(at))?;
+                self.members.iter_mut().for_each(Member::start);
+            }
+            Fault::Freeze => {
+                self.members[at].signal("STOP");
+                tokio::time::sleep(lasts).await;
+                self.members[at].signal("CONT");
+            }
+            Fault::CutFromOthers => {
+                self.cut(number, &others, true)?;
+                tokio::time::sleep(lasts).await;
+                self.cut(number, &others, false)?;
+            }
+            Fault::Unplug => {
+                network::unplug(number, true)?;
+                tokio::time::sleep(lasts).await;
+                network::unplug(number, false)?;
+            }
+            Fault::OneWay => {
+                network::cut(number, one, true)?;
+                tokio::time::sleep(lasts).await;
+                network::cut(number, one, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self, at: usize) -> Result<(), String> {
+        let member = &mut self.members[at];
+        if !member.is_running() {
+            return Err(format!("ended by itself: {}", member.tail()));
+        }
+        member.signal("KILL");
+        member.ended(false)
+    }
+
+    fn cut(&self, from: usize, others: &[usize], is_cut: bool) -> Result<(), String> {
+        others.iter().try_for_each(|other| {
+            network::cut(from, *other, is_cut)?;
+            network::cut(*other, from, is_cut)
+        })
+    }
+
+    /// Compares what each member shows with what must be; gives how many messages there are.
+    async fn look(&mut self) -> Result<usize, String> {
+        let mut shown = Vec::new();
+        for member in 1..=MEMBERS {
+            let found = runs::look(network::address(member)).await?;
+            if shown.first().is_some_and(|first| *first != found) {
+                return Err(format!("members 1 and {member} show different messages"));
+            }
+            shown.push(found);
+        }
+        let found = shown.swap_remove(0);
+        self.judge.check(&found);
+        runs::look_at_definitions(network::address(2), &mut self.judge).await;
+        self.judge.verdict()?;
+        Ok(found.values().map(Vec::len).sum())
+    }
+
+    /// Takes everything out; nothing is left on any member.
+    async fn drain(&mut self) -> Result<(), String> {
+        let found = runs::drain(network::address(1)).await?;
+        self.judge.check(&found);
+        self.judge.verdict()?;
+        self.judge.forget_drained();
+        for member in 1..=MEMBERS {
+            let left = runs::look(network::address(member)).await?;
+            if !left.values().all(Vec::is_empty) {
+                return Err(format!("member {member} still has {left:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends all members in order; they have applied the same.
+    fn end(&mut self) -> Result<(), String> {
+        self.members.iter().for_each(|member| member.signal("TERM"));
+        let mut last = Vec::new();
+        for member in &mut self.members {
+            member.ended(true)?;
+            let line = member.line("has digest");
+            let line = line.ok_or_else(|| format!("says nothing at its end: {}", member.tail()))?;
+            let (_, told) = line
+                .split_once("; entry ")
+                .ok_or("a line of another form")?;
+            println!("cluster_kills: {line}");
+            last.push(told.to_owned());
+        }
+        // Whoever ended last has applied what the others said when they ended.
+        last.dedup();
+        match last.len() < MEMBERS {
+            true => Ok(()),
+            false => Err(format!("no two members ended alike: {last:?}")),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The members of a group, each a process in a namespace of its own.
+
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use ferrymq::client::{Client, Options, unique_name};
+use ferrymq::wire::url::Url;
+
+use crate::cluster_kills_network as network;
+use crate::durable_support::Directory;
+use crate::server_support::{PATIENCE, lines};
+
+/// How long a group may take to be whole again after the last fault. Far more than it takes.
+const WHOLE_PATIENCE: Duration = PATIENCE.saturating_mul(6);
+
+/// A member: its place on the disk, and its process while it has one.
+pub struct Member {
+    pub number: usize,
+    directory: Directory,
+    key: String,
+    peers: String,
+    process: Option<Child>,
+    log: Option<Receiver<String>>,
+    seen: Vec<String>,
+}
+
+impl Member {
+    pub fn new(number: usize, members: usize, key: &str) -> Member {
+        let peer = |member| format!("{}:{}", network::host(member), network::PEER_PORT);
+        Member {
+            number,
+            directory: Directory::new(),
+            key: key.to_owned(),
+            peers: (1..=members).map(peer).collect::<Vec<_>>().join(","),
+            process: None,
+            log: None,
+            seen: Vec::new(),
+        }
+    }
+
+    /// Starts its process, which is not waited for.
+    pub fn start(&mut self) {
+        let host = network::host(self.number);
+        let mut process = Command::new("ip")
+            .args(["netns", "exec", &network::namespace(self.number)])
+            .arg(env!("CARGO_BIN_EXE_ferrymq"))
+            .args([
+                "serve",
+                "--group",
+                "raft",
+                "--data-dir",
+                self.directory.text(),
+            ])
+            .args(["--auth", "no", "--port", &network::PORT.to_string()])
+            .args(["--cluster-name", "kills", "--cluster-key-file", &self.key])
+            .args(["--cluster-peers", &self.peers])
+            .arg("--cluster-listen")
+            .arg(format!("{host}:{}", network::PEER_PORT))
+            .args(["--journal-file-size", "1m"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the broker was built");
+        self.log = process.stderr.take().map(lines);
+        self.process = Some(process);
+    }
+
+    /// Sends its process a signal.
+    pub fn signal(&self, name: &str) {
+        let process = self.process.as_ref().expect("it is up");
+        let sent = Command::new("kill")
+            .args([format!("-{name}"), process.id().to_string()])
+            .status();
+        assert!(sent.is_ok_and(|status| status.success()), "it is a child");
+    }
+
+    /// Waits for the end of its process.
+    ///
+    /// # Errors
+    /// It does not end, or not as it should.
+    pub fn ended(&mut self, is_well: bool) -> Result<(), String> {
+        let mut process = self.process.take().expect("it is up");
+        let end = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = process.try_wait().map_err(|error| error.to_string())? {
+                break status;
+            }
+            if Instant::now() > end {
+                let _ = process.kill();
+                return Err(format!("member {} does not end", self.number));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        self.read_log();
+        match !is_well || status.success() {
+            true => Ok(()),
+            false => Err(format!("ended with {status}: {}", self.tail())),
+        }
+    }
+
+    /// Whether its process runs.
+    pub fn is_running(&mut self) -> bool {
+        let process = self.process.as_mut();
+        process.is_some_and(|process| matches!(process.try_wait(), Ok(None)))
+    }
+
+    fn read_log(&mut self) {
+        if let Some(log) = &self.log {
+            self.seen.extend(log.try_iter());
+        }
+    }
+
+    /// Its number and the last lines of its log.
+    pub fn tail(&mut self) -> String {
+        self.read_log();
+        let from = self.seen.len().saturating_sub(15);
+        format!("member {}:\n{}", self.number, self.seen[from..].join("\n"))
+    }
+
+    /// The last line of its log with a text.
+    pub fn line(&mut self, text: &str) -> Option<String> {
+        self.read_log();
+        let found = self.seen.iter().rev().find(|line| line.contains(text));
+        found.cloned()
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+/// Waits until every member serves clients: each of them completes a command, which takes a majority.
+///
+/// # Errors
+/// One does not.
+pub async fn until_whole(members: &mut [Member]) -> Result<(), String> {
+    let end = Instant::now() + WHOLE_PATIENCE;
+    for member in members {
+        while let Err(why) = serves(member.number).await {
+            if !member.is_running() {
+                return Err(format!("ended by itself: {}", member.tail()));
+            }
+            if Instant::now() > end {
+                return Err(format!("does not serve ({why}): {}", member.tail()));
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+    Ok(())
+}
+
+/// Asks a member to complete a command.
+async fn serves(member: usize) -> Result<(), String> {
+    let url = Url::parse(&network::address(member).to_string()).expect("an address is a URL");
+    let asked = async {
+        let client = Client::connect(&url, &Options::default()).await?;
+        let session = client.session(&unique_name("serving")).await?;
+        session.sync().await
+    };
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(answer) => answer.map_err(|error| error.to_string()),
+        Err(_) => Err("no answer".to_owned()),
+    }
+}
