@@ -16,12 +16,14 @@ pub const PORT: u16 = 5672;
 /// The port of every member for the others.
 pub const PEER_PORT: u16 = 5673;
 
-/// Set in the process that has the namespaces.
+/// In the process that has the namespaces: the number of the one that started it for that. Others that
+/// this one starts have namespaces of their own.
 const INSIDE: &str = "FERRYMQ_INSIDE_NAMESPACES";
 
 /// Starts this test again in namespaces of its own, which end with it; None when it is there.
 pub fn enter() -> Option<ExitCode> {
-    if std::env::var_os(INSIDE).is_some() {
+    let parent = std::os::unix::process::parent_id().to_string();
+    if std::env::var(INSIDE).is_ok_and(|started_by| started_by == parent) {
         return None;
     }
     let this = std::env::current_exe().expect("this test");
@@ -29,7 +31,7 @@ pub fn enter() -> Option<ExitCode> {
         .args(["--net", "--mount"])
         .arg(this)
         .args(std::env::args().skip(1))
-        .env(INSIDE, "1")
+        .env(INSIDE, std::process::id().to_string())
         .status();
     Some(match status {
         Ok(status) if status.success() => ExitCode::SUCCESS,
