@@ -261,8 +261,8 @@ fn a_connection_on_which_nothing_moves_gives_its_buffers_back_once_and_is_let_al
     let line = format!("{address}: idle");
     broker.log_line(&line);
     // Were it looked at again and again, it would be so meanwhile.
-    for _ in 0..20 {
-        Client::open(broker.address()).attach(0, "other");
+    for n in 0..20 {
+        Client::open(broker.address()).attach(0, &format!("other {n}"));
     }
     let idle = broker.log().iter().filter(|logged| logged.contains(&line));
     assert_eq!(idle.count(), 1);

@@ -1,5 +1,6 @@
 //! A message as the core holds it: its header, and a handle to its body.
 
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
@@ -76,7 +77,17 @@ pub struct Message {
     home: Mutex<AtHome>,
     /// In how many places of queues it is. Not state: counted by the one core that has its messages
     /// for itself, with that core locked.
-    places: AtomicU32,
+    places: Places,
+}
+
+/// A count that is no part of what a message is.
+#[derive(Default)]
+struct Places(AtomicU32);
+
+impl fmt::Debug for Places {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not state")
+    }
 }
 
 /// Where a body is on a disk.
@@ -197,7 +208,7 @@ impl Message {
             content: Box::default(),
             resting: None,
             home: Mutex::default(),
-            places: AtomicU32::new(0),
+            places: Places::default(),
         };
         if let Some((header, layout)) = header {
             message.take_header(header, layout, exchange, &mut content);
@@ -253,16 +264,20 @@ impl Message {
     /// It has come to a place in a queue. True when it is its only one.
     #[inline]
     pub(super) fn come(&self) -> bool {
-        let places = self.places.load(Ordering::Relaxed);
-        self.places.store(places.wrapping_add(1), Ordering::Relaxed);
+        let places = self.places.0.load(Ordering::Relaxed);
+        self.places
+            .0
+            .store(places.wrapping_add(1), Ordering::Relaxed);
         places == 0
     }
 
     /// It has left a place in a queue. True when it was the last.
     #[inline]
     pub(super) fn leave(&self) -> bool {
-        let places = self.places.load(Ordering::Relaxed);
-        self.places.store(places.wrapping_sub(1), Ordering::Relaxed);
+        let places = self.places.0.load(Ordering::Relaxed);
+        self.places
+            .0
+            .store(places.wrapping_sub(1), Ordering::Relaxed);
         places == 1
     }
 
@@ -356,7 +371,7 @@ impl Message {
             checksum: self.checksum(),
         });
         let message = Arc::new(message);
-        if self.places.load(Ordering::Relaxed) > 1 {
+        if self.places.0.load(Ordering::Relaxed) > 1 {
             home.resting = Arc::downgrade(&message);
         }
         Some(message)
@@ -399,7 +414,7 @@ impl Message {
                 rest: Some(rest),
                 resting: Weak::new(),
             }),
-            places: AtomicU32::new(0),
+            places: Places::default(),
         }
     }
 
