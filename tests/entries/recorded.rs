@@ -8,10 +8,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ferrymq::broker::ids::MemberId;
+use ferrymq::broker::ids::{MemberId, ShardId};
 use ferrymq::broker::{Core, Fact, Options, Request};
 use ferrymq::cluster::entry_log::{EntryLog, Plant};
 use ferrymq::cluster::fact_log::{self, FactLog, Opening};
+use ferrymq::cluster::limits::{PROPOSAL_BYTES, RAFT_RECENT_BYTES, RESEND_AFTER_MS};
+use ferrymq::cluster::raft;
+use ferrymq::cluster::raft::seats::{Faults, Setup};
 use ferrymq::cluster::solo::Solo;
 use ferrymq::cluster::{Group, Millis};
 use ferrymq::store::{self, Disk, SimulatedDisk};
@@ -272,4 +275,74 @@ fn a_recorded_journal_of_entries_is_read() {
         log.voter()
     );
     expect("entries", &(head + &contents(&core)));
+}
+
+/// A raft group that is used as the others are, with a snapshot and entries behind it.
+fn record_raft() {
+    let setup = Setup {
+        seed: 1,
+        members: 3,
+        faults: Faults::NONE,
+        down_after_ms: 1500,
+        recent_bytes: RAFT_RECENT_BYTES,
+        proposal_bytes: PROPOSAL_BYTES,
+        log: log_options(Plant::None),
+        wall_at_zero: WALL_AT_ZERO,
+        plant: raft::Plant::None,
+    };
+    let fresh = || Core::new(ShardId::default(), Options::default());
+    let seats = raft::seats::seats(setup, fresh, &[], Millis(0)).expect("new disks are sound");
+    let until = |at: u64| {
+        for millisecond in at - 2000..=at {
+            seats[0].tick(Millis(millisecond));
+        }
+    };
+    until(2000);
+    use_group(&seats[0]);
+    until(4000);
+    let more = "0123456789".repeat(100);
+    let mut client = Client::new(&seats[1], 4000);
+    for _ in 0..45 {
+        client.ask(4000, publish("lost", more.as_bytes()));
+    }
+    let purge = Box::new(wire::QueuePurge {
+        queue: "lost".into(),
+    });
+    client.ask(4000, Request::QueuePurge(purge));
+    until(6000);
+    for n in 0..5 {
+        client.ask(6000, publish("lost", format!("late {n}").as_bytes()));
+    }
+    until(8000);
+    record("raft", &seats[0].disk());
+}
+
+#[test]
+fn a_recorded_journal_of_a_raft_member_is_read() {
+    let disk = Arc::new(recorded("raft", record_raft));
+    let opened = EntryLog::open_without_thread(disk, &log_options(Plant::None), 1);
+    let ((log, _), _) = opened.unwrap_or_else(|error| panic!("{error}"));
+    let voter = log.voter().expect("it counts");
+    let mut text = format!("{voter:?}\n{:?}\n{:?}\n", log.raft_state(), log.raft_base());
+    for index in log.first_index()..=log.last_index() {
+        let octets = log.raft_entry(index).expect("it can be read");
+        let (term, count) = (log.raft_term(index), octets.len());
+        writeln!(text, "entry {index}, term {term:?}, {count} octets").expect("it is memory");
+    }
+    assert!(log.last_index() > log.snapshot_index() && log.snapshot_index() > 1);
+    let settings = raft::Settings {
+        group: voter.group,
+        member: voter.member,
+        seed: 1,
+        down_after_ms: 1500,
+        resend_after_ms: RESEND_AFTER_MS,
+        recent_bytes: RAFT_RECENT_BYTES,
+        proposal_bytes: PROPOSAL_BYTES,
+        is_observed: false,
+        plant: raft::Plant::None,
+    };
+    let fresh = || Core::new(ShardId::default(), Options::default());
+    let member = raft::Member::open(log, settings, fresh, raft::Now::default());
+    let member = member.unwrap_or_else(|why| panic!("{why}"));
+    expect("raft", &(text + &contents(member.machine())));
 }

@@ -156,6 +156,9 @@ impl<M: Machine> Simulation<M> {
             self.world.step(1)?;
             self.check()?;
         }
+        // Clients restart members, too: what such a one held is given back when it is back.
+        self.heal()?;
+        self.answers_in_time()?;
         run::end(&mut self.world)?;
         self.check()?;
         self.heal()?;

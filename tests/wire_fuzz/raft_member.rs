@@ -65,6 +65,11 @@ impl Victims {
             victims.seats[seeded.below(3)].wipe(victims.now);
             victims.pass(700);
         }
+        // Nothing is left to be done at this time.
+        while victims.seats[0]
+            .tick(victims.now)
+            .is_some_and(|at| at <= victims.now)
+        {}
         victims
     }
 

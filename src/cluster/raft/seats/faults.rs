@@ -4,6 +4,7 @@ use super::super::ordered::Change;
 use super::{Faults, Seat};
 use crate::cluster::Millis;
 use crate::cluster::machine::Machine;
+use crate::store::SimulatedDisk;
 use crate::store::simulated::Failure;
 
 impl<M: Machine> Seat<M> {
@@ -62,6 +63,11 @@ impl<M: Machine> Seat<M> {
     /// It did not heed them, and says why.
     pub fn deliver(&self, now: Millis, octets: &[u8]) -> Result<(), String> {
         self.call(now, |state| state.deliver(self.place, octets))
+    }
+
+    /// The member's disk, as it is.
+    pub fn disk(&self) -> SimulatedDisk {
+        self.state.lock().nodes[self.place].disk.clone()
     }
 
     /// What is on its way in the group: to whom, and the octets.

@@ -23,7 +23,7 @@ const CALLS_BEFORE_POWER_CUT: u64 = 6;
 /// See the module.
 pub(super) struct Node<M> {
     pub settings: Settings,
-    disk: SimulatedDisk,
+    pub disk: SimulatedDisk,
     /// None while it is down.
     pub member: Option<Member<M>>,
     writer: Option<Writer>,
