@@ -81,7 +81,10 @@ const ONLY_KILLS: &str = "FERRYMQ_ONLY_KILLS";
 const PLANTS: [Row; 2] = [
     // What a member proposes in its second life is taken for what it proposed in the first.
     row("epoch-kept", &["does not serve", "does not have"]),
-    row("down-keeps-held", &["does not have"]),
+    row(
+        "given-back-unflagged",
+        &["without the flag", "redelivered=false"],
+    ),
 ];
 
 fn main() -> ExitCode {

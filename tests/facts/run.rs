@@ -32,9 +32,11 @@ const CLIENTS: usize = 4;
 /// Images of one power cut; the broker goes on with the last.
 const IMAGES: u64 = 3;
 
-/// Rounds of compaction in which a journal of nothing must have shrunk, and segments that it has then.
+/// Rounds of compaction in which a journal of nothing must have shrunk, and segments that it has then:
+/// the one that is written to and the one before it, one with the newest checkpoint, and two that say
+/// what has left those.
 const LAST_ROUNDS: usize = 20;
-const LAST_SEGMENTS: usize = 3;
+const LAST_SEGMENTS: usize = 5;
 
 /// What runs came to.
 #[derive(Clone, Copy, Debug, Default)]
