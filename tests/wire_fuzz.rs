@@ -56,7 +56,7 @@ const FUZZERS: &[(&str, Fuzzer)] = &[
 const ROUNDS: u64 = 1500;
 
 /// A fuzzer with a whole group in each round has so many times fewer of them.
-const FEWER: u64 = 15;
+const FEWER: u64 = 100;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
