@@ -260,7 +260,9 @@ impl Contents {
         Ok(())
     }
 
-    /// The entries behind an index go.
+    /// The entries behind an index go. Pieces of a snapshot stay, also of one behind that index: a
+    /// state is always of entries that are in the order, those of another member's that is on its way
+    /// here too, and they are not what is taken back.
     ///
     /// # Errors
     /// The snapshot holds some of them.
@@ -271,13 +273,6 @@ impl Contents {
             return Err(format!(
                 "entries behind {after} are taken back, and the snapshot at entry {index} holds them"
             ));
-        }
-        if self
-            .gathering
-            .as_ref()
-            .is_some_and(|at| at.head.index > after)
-        {
-            self.gathering = None;
         }
         while self.last_index() > after
             && let Some(entry) = self.entries.pop_back()

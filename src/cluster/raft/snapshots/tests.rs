@@ -92,6 +92,23 @@ fn a_newcomer_gets_a_state_in_pieces() {
 }
 
 #[test]
+fn entries_that_are_taken_back_leave_the_pieces_that_have_come() {
+    let mut pair = Pair::new();
+    let mut come = 0;
+    for _ in 0..limits::RAFT_PIECE_TICKS {
+        pair.step(|envelope| match &mut envelope.content {
+            Content::Piece { piece, .. } if *piece < 3 => come += 1,
+            Content::Piece { piece, .. } => *piece += 1000,
+            _ => {}
+        });
+    }
+    assert!(come >= 3 && !pair.has_state());
+    let log = pair.newcomer.member.log_mut();
+    log.truncate_after(0).expect("no snapshot has them");
+    pair.until_whole();
+}
+
+#[test]
 fn pieces_of_another_snapshot_are_refused() {
     is_refused(|envelope| {
         if let Content::Piece { index, .. } = &mut envelope.content {
