@@ -129,14 +129,9 @@ impl Security {
         let name = ServerName::try_from(host.to_owned());
         let name = name.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let stream = connector.connect(name, stream).await?;
-        let binding = [0; BINDING_BYTES];
-        let exported = stream
-            .get_ref()
-            .1
-            .export_keying_material(binding, LABEL, None);
-        let binding = exported.map_err(io::Error::other)?;
-        let stream = Box::new(stream);
-        Ok(Secured { stream, binding })
+        let (_, tls) = stream.get_ref();
+        let binding = tls.export_keying_material([0; BINDING_BYTES], LABEL, None);
+        secured(stream, binding)
     }
 
     /// Secures a connection that was taken.
@@ -148,14 +143,9 @@ impl Security {
             return Ok(in_the_clear(stream));
         };
         let stream = acceptor.accept(stream).await?;
-        let binding = [0; BINDING_BYTES];
-        let exported = stream
-            .get_ref()
-            .1
-            .export_keying_material(binding, LABEL, None);
-        let binding = exported.map_err(io::Error::other)?;
-        let stream = Box::new(stream);
-        Ok(Secured { stream, binding })
+        let (_, tls) = stream.get_ref();
+        let binding = tls.export_keying_material([0; BINDING_BYTES], LABEL, None);
+        secured(stream, binding)
     }
 
     /// What a side says to prove that it knows the key; nothing where there is none.
@@ -175,6 +165,16 @@ impl Security {
             None => proof.is_empty(),
         }
     }
+}
+
+/// A connection with TLS, if both sides have made of it what is only of this one.
+fn secured(
+    stream: impl Duplex + 'static,
+    binding: Result<[u8; BINDING_BYTES], rustls::Error>,
+) -> io::Result<Secured> {
+    let binding = binding.map_err(io::Error::other)?;
+    let stream = Box::new(stream);
+    Ok(Secured { stream, binding })
 }
 
 fn in_the_clear(stream: TcpStream) -> Secured {
