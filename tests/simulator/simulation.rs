@@ -273,22 +273,31 @@ impl<M: Machine> Simulation<M> {
         }
     }
 
-    /// On every member, a session is attached and a command confirmed in time.
+    /// Attaches a session on a member and asks for a command.
+    fn ask(&mut self, place: usize) -> (usize, u16) {
+        let connection = self.world.connect(place);
+        let name = format!("own {}", self.world.serials);
+        let channel = self.world.attach(connection, &name, false);
+        let at = (connection, channel);
+        self.world.command(at, true, Request::Sync, Doing::Other);
+        at
+    }
+
+    /// On every member, a session is attached and a command confirmed in time. A member that hears only
+    /// then that it was taken for down ends its connections, and the client comes again.
     fn answers_in_time(&mut self) -> Result<(), String> {
         let began = self.world.now.0;
-        let mut asked = Vec::new();
-        for place in 0..self.world.cluster.len() {
-            let connection = self.world.connect(place);
-            let name = format!("own {}", self.world.serials);
-            let channel = self.world.attach(connection, &name, false);
-            let at = (connection, channel);
-            self.world.command(at, true, Request::Sync, Doing::Other);
-            asked.push(at);
-        }
+        let places = 0..self.world.cluster.len();
+        let mut asked: Vec<_> = places.map(|place| self.ask(place)).collect();
         loop {
             self.world.tick(1);
             self.world.look_at_all()?;
             self.check()?;
+            for (place, at) in asked.iter_mut().enumerate() {
+                if !self.world.connections[at.0].is_open {
+                    *at = self.ask(place);
+                }
+            }
             let is_answered = |(connection, channel): &(usize, u16)| {
                 let session = self.world.connections[*connection].sessions.get(channel);
                 session.is_some_and(|session| session.doings.is_empty())
