@@ -110,8 +110,14 @@ pub trait Group: Send + Sync {
         None
     }
 
-    /// The queue of a delivery to a connection and the message's place there, as text for a log. Only
-    /// members that let bodies rest on a disk are asked.
+    /// Whether no other member has what this one has. A message whose body this one's disk gives back
+    /// damaged is lost then; else it is this member that cannot go on.
+    fn is_alone(&self) -> bool {
+        false
+    }
+
+    /// The queue of a delivery to a connection and the message's place there, as text for a log, where
+    /// it is known.
     fn whence(
         &self,
         connection: ConnectionNumber,

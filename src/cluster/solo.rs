@@ -422,6 +422,10 @@ impl Group for Solo {
         self.is_memory_full.load(Ordering::Relaxed)
     }
 
+    fn is_alone(&self) -> bool {
+        true
+    }
+
     fn whence(
         &self,
         connection: ConnectionNumber,

@@ -640,7 +640,7 @@ fn fetch_bodies(group: &dyn Group, open: &mut Open) -> Result<(), String> {
                 let destination = &delivery.subscription.destination;
                 let whence = whence.unwrap_or_else(|| format!("subscription {destination}"));
                 let why = format!("{whence}: {why}");
-                if delivery.message.page().is_none() {
+                if delivery.message.page().is_none() || !group.is_alone() {
                     return Err(why);
                 }
                 tracing::error!(target: "Store", "A message that was not durable is lost: {why}");
