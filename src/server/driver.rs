@@ -221,6 +221,7 @@ impl Driver {
     /// batches at a time. True when there is more to do at once.
     fn work(&mut self) -> bool {
         for _ in 0..limits::BATCHES_PER_ROUND {
+            self.note_room();
             while !self.is_held() && !self.is_batch_full() {
                 match self.protocol.poll_event() {
                     Some(event) => self.handle_event(event),
@@ -232,6 +233,18 @@ impl Driver {
             }
         }
         true
+    }
+
+    /// Hears what room there is for messages, once for a batch: what is in it takes its room when it is
+    /// proposed. Nothing is published before the attach behind an open is answered, so an open
+    /// connection always knows.
+    fn note_room(&mut self) {
+        if let Some(open) = &mut self.open {
+            let group = &self.group;
+            open.adapter
+                .set_full(group.is_full(), group.is_memory_full());
+            open.adapter.set_room(group.room());
+        }
     }
 
     fn is_batch_full(&self) -> bool {
@@ -326,10 +339,6 @@ impl Driver {
             Event::Closed { code, text, by } => self.log_closed(code, &text, by),
             event => {
                 if let Some(open) = &mut self.open {
-                    let group = &self.group;
-                    open.adapter
-                        .set_full(group.is_full(), group.is_memory_full());
-                    open.adapter.set_room(group.room());
                     open.adapter.handle_event(&mut self.protocol, event);
                 }
             }
