@@ -25,8 +25,8 @@ use cluster_kills_members::{Member, until_whole};
 use cluster_kills_network as network;
 use durable_load::judge::Judge;
 use durable_load::runs::{self, Load};
-use durable_support::Directory;
 use durable_support::plants::{self, Row};
+use durable_support::{Directory, number};
 use ferrymq::cluster::lockstep::dice::Dice;
 
 const MEMBERS: usize = 3;
@@ -97,9 +97,7 @@ fn main() -> ExitCode {
     if let Some(ended) = network::enter() {
         return ended;
     }
-    let faults = std::env::var("FERRYMQ_CLUSTER_FAULTS").map_or(5, |text| {
-        text.parse().expect("FERRYMQ_CLUSTER_FAULTS is a number")
-    });
+    let faults = number("FERRYMQ_CLUSTER_FAULTS", 5);
     let seed = seed::of_this_run(6);
     println!("cluster_kills: {faults} faults, FERRYMQ_SEED={seed}");
     let started = Instant::now();

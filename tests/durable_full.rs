@@ -18,8 +18,8 @@ use std::time::Instant;
 
 use disk::SmallDisk;
 use durable_load::runs;
-use durable_support::Directory;
 use durable_support::plants::{self, Row};
+use durable_support::{Directory, number};
 use filling::Filling;
 
 /// Says to a process of this test that it is in a mount namespace of its own.
@@ -46,10 +46,7 @@ fn main() -> ExitCode {
     if std::env::var_os(INSIDE).is_none() {
         return go_inside();
     }
-    let rounds = match std::env::var("FERRYMQ_FULL_ROUNDS") {
-        Ok(text) => text.parse().expect("FERRYMQ_FULL_ROUNDS is a number"),
-        Err(_) => 10,
-    };
+    let rounds = number("FERRYMQ_FULL_ROUNDS", 10);
     let started = Instant::now();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -91,7 +88,7 @@ fn go_inside() -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn all(rounds: u32) -> Result<String, String> {
+async fn all(rounds: u64) -> Result<String, String> {
     let directory = Directory::new();
     let disk = SmallDisk::mount(directory.path(), 64)?;
     let mut filling = Filling::new(&disk);

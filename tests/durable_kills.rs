@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use durable_load::judge::Judge;
 use durable_load::runs::{self, Load};
 use durable_support::plants::{self, Row};
-use durable_support::{Directory, start, stop};
+use durable_support::{Directory, number, start, stop};
 use ferrymq::cluster::lockstep::dice::Dice;
 use server_support::Broker;
 
@@ -53,15 +53,6 @@ const PLANTS: [Row; 5] = [
     row("flag-lost", &["without the flag"]),
     row("compaction-drops-dequeues", RETURNED),
 ];
-
-fn number(name: &str, usual: u64) -> u64 {
-    match std::env::var(name) {
-        Ok(text) => text
-            .parse()
-            .unwrap_or_else(|_| panic!("{name}={text} is no number")),
-        Err(_) => usual,
-    }
-}
 
 fn main() -> ExitCode {
     if let Some(ended) = runs::client_if_asked() {

@@ -52,7 +52,7 @@ pub struct Filling<'a> {
     kept: usize,
     refused: u64,
     tries: usize,
-    rounds: u32,
+    rounds: u64,
     messages: usize,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Filling<'a> {
         )
     }
 
-    fn start(&self, round: u32) -> Broker {
+    fn start(&self, round: u64) -> Broker {
         let data_dir = self.disk.data_dir();
         let size = FILE_SIZES[round as usize % FILE_SIZES.len()];
         // The disk is to be the limit, and not the queue.
@@ -122,7 +122,7 @@ impl<'a> Filling<'a> {
     }
 
     /// One round: full, served all the same, room again.
-    pub async fn round(&mut self, round: u32) -> Result<(), String> {
+    pub async fn round(&mut self, round: u64) -> Result<(), String> {
         self.rounds += 1;
         self.disk.take(16)?;
         let mut broker = self.start(round);

@@ -18,6 +18,16 @@ use ferrymq::wire::{
 
 use crate::server_support::Broker;
 
+/// A number of the environment: how often a run does what it is for. `usual` without it.
+pub fn number(name: &str, usual: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{name}={text} is no number")),
+        Err(_) => usual,
+    }
+}
+
 /// An empty place for files that goes away with this.
 pub struct Directory(PathBuf);
 
