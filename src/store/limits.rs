@@ -45,6 +45,10 @@ pub const FULL_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 /// usual, so that room that was given back elsewhere is not missed.
 pub const ROOM_ASKED_BELOW: i64 = 256 * 1024 * 1024;
 
+/// A journal that was full has room again once this part of a segment can be written before the next
+/// begins, or there is room for one more: with less it would be full again after a few records.
+pub const LEFT_PART: u64 = 4;
+
 /// How long nothing is appended before a mark says that the last records are on the disk.
 pub const MARK_DELAY: Duration = Duration::from_millis(5);
 

@@ -141,15 +141,17 @@ impl Writer {
         matches!(self.shared.front.lock().state, State::Full(_))
     }
 
-    /// Says how it stands, a segment having been made. What is full stays so until a segment more
-    /// would leave enough.
+    /// Says how it stands, a segment having been made. What is full stays so until the spare is free,
+    /// and either a segment more or the segment at hand has some room: else it would be full again at
+    /// once. To ask for a segment more always would leave a journal full of which all was removed.
     fn look_for_room(&self) {
         let Options {
             spare_bytes,
             segment_bytes,
             ..
         } = self.shared.options;
-        let more = match self.is_full() {
+        let begins_soon = self.left_at_hand() < segment_bytes / limits::LEFT_PART;
+        let more = match self.is_full() && begins_soon {
             true => segment_bytes,
             false => 0,
         };
@@ -160,6 +162,15 @@ impl Writer {
             true => State::Full(format!("fewer than {spare_bytes} octets are free")),
             false => State::Ok,
         });
+    }
+
+    /// Octets that can be appended before the segment that is made ahead begins; none when it has begun.
+    fn left_at_hand(&self) -> u64 {
+        let front = self.shared.front.lock();
+        match front.tail.of.number() == self.active.of.number() {
+            true => front.tail.size.saturating_sub(front.tail.end),
+            false => 0,
+        }
     }
 
     /// Takes what has gathered. False when nothing has.
