@@ -7,7 +7,7 @@ use raft::StateRole;
 use raft::prelude::{Config, Entry, EntryType, Message, MessageType, RawNode};
 
 use super::lead::Lead;
-use super::ordered::{Change, Content, Envelope, Ordered};
+use super::ordered::{Change, Content, Envelope, Ordered, in_bounded};
 use super::proposals::Proposals;
 use super::snapshots::Snapshots;
 use super::storage::{self, Storage};
@@ -548,7 +548,9 @@ impl<M: Machine> Member<M> {
     }
 
     fn send(&mut self, messages: Vec<Message>) {
-        for message in messages {
+        let bytes_max = limits::RAFT_APPEND_BYTES as usize;
+        let messages = messages.into_iter();
+        for message in messages.flat_map(|message| in_bounded(message, bytes_max)) {
             if message.get_msg_type() == MessageType::MsgSnapshot {
                 self.offer(message);
                 continue;
