@@ -202,6 +202,11 @@ pub const RAFT_OUTGOING_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// elections can fail in that time. Clients are to try other members then.
 pub const RAFT_NO_QUORUM_MS: u64 = 10_000;
 
+/// Raft: how long a disk without room may take nothing, in milliseconds, before the member ends its
+/// connections: it applies nothing meanwhile, and the others have taken it for down. As without a
+/// quorum, clients are to try other members then.
+pub const RAFT_STUCK_MS: u64 = 10_000;
+
 /// Raft: rounds of what has become possible in one call, each with as much applied as said above: who
 /// starts with a long log lets others have the lock between.
 pub const RAFT_ROUNDS_PER_WORK: u32 = 4;

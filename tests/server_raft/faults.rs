@@ -239,6 +239,49 @@ fn a_member_with_a_copy_of_anothers_directory_is_refused() {
     brokers[2].log_line("the data directory of one is a copy");
 }
 
+/// Has a member go on from what its directory was before its last life, in which it published.
+async fn put_back(members: &mut Members, brokers: &mut [Broker], member: usize) -> Directory {
+    let client = session(&brokers[0]).await;
+    declare(&client, durable_queue("q")).await;
+    brokers[member].signal("TERM");
+    ended_well(&mut brokers[member]);
+    let old = members.directories[member].copy();
+    brokers[member] = members.start(member);
+    let client = session(&brokers[member]).await;
+    publish_all(&client, "q", &bodies(0, 50)).await;
+    old
+}
+
+#[tokio::test]
+async fn a_member_with_less_than_it_has_acknowledged_ends_and_says_so() {
+    let mut members = Members::new(3, &[]);
+    let mut brokers = members.start_all();
+    let old = (leader(&mut brokers) + 1) % 3;
+    let directory = put_back(&mut members, &mut brokers, old).await;
+    kill(&mut brokers[old]);
+    members.directories[old] = directory;
+    brokers[old] = members.launch(old);
+    assert!(!brokers[old].wait().success());
+    brokers[old].log_line("directory is an older copy");
+    let other = session(&brokers[(old + 1) % 3]).await;
+    assert_eq!(query(&other, "q").await.message_count, 50);
+}
+
+#[tokio::test]
+async fn what_a_member_proposes_is_not_taken_for_what_a_lost_life_of_it_did() {
+    let mut members = Members::new(3, &[]);
+    let mut brokers = members.start_all();
+    let directory = put_back(&mut members, &mut brokers, 1).await;
+    // Nobody is left who remembers what it acknowledged.
+    brokers.iter_mut().for_each(kill);
+    members.directories[1] = directory;
+    let brokers = members.start_all();
+    let client = session(&brokers[1]).await;
+    publish_all(&client, "q", &bodies(50, 20)).await;
+    let other = session(&brokers[0]).await;
+    assert_eq!(query(&other, "q").await.message_count, 70);
+}
+
 #[test]
 fn a_directory_of_another_kind_of_group_is_refused() {
     let alone = Directory::new();

@@ -38,6 +38,23 @@ async fn a_large_message_comes_to_another_member_as_it_was() {
     assert!(received == sent, "{} messages came", received.len());
 }
 
+#[tokio::test]
+async fn a_member_that_missed_large_messages_catches_up() {
+    let members = Members::new(3, &[]);
+    let mut brokers = members.start_all();
+    let missing = (leader(&mut brokers) + 1) % 3;
+    kill(&mut brokers[missing]);
+    let sender = session(&brokers[(missing + 1) % 3]).await;
+    declare(&sender, durable_queue("q")).await;
+    let sent: Vec<Vec<u8>> = (0..4).map(|n| body(n, 8_000_000)).collect();
+    publish_all(&sender, "q", &sent).await;
+    brokers[missing] = members.start(missing);
+    let receiver = session(&brokers[missing]).await;
+    let taken = take_all(&receiver, "q").await;
+    let received: Vec<Vec<u8>> = taken.iter().map(|delivery| got(delivery).0).collect();
+    assert!(received == sent, "{} messages came", received.len());
+}
+
 /// The files of a member's pages.
 fn pages(members: &Members, member: usize) -> Vec<PathBuf> {
     let folder = Path::new(members.directories[member].text()).join("pages/journal");

@@ -50,6 +50,8 @@ pub struct Live<M = Core> {
     is_memory_full: AtomicBool,
     /// Whether no leader was heard of for so long that nobody is served.
     is_cut_off: AtomicBool,
+    /// Whether nothing went onto the full disk for so long that nobody is served.
+    is_stuck: AtomicBool,
     /// Connections that were opened.
     served: AtomicU64,
     /// Why this member cannot go on.
@@ -66,6 +68,8 @@ struct State<M> {
     carried: u64,
     /// Since when no leader is known.
     leaderless_since: Option<Millis>,
+    /// Up to where the disk has the log, and since when it takes no more of it for want of room.
+    stuck_since: Option<(u64, Millis)>,
     /// What members said at their end, since this was last asked.
     farewells: Vec<Farewell>,
     /// Up to which snapshot segments were given back.
@@ -154,6 +158,7 @@ impl<M: Machine> Live<M> {
                 carriers: BTreeMap::new(),
                 carried: 0,
                 leaderless_since: None,
+                stuck_since: None,
                 farewells: Vec::new(),
                 given_back: 0,
                 sent: Vec::new(),
@@ -164,6 +169,7 @@ impl<M: Machine> Live<M> {
             is_full: AtomicBool::new(false),
             is_memory_full: AtomicBool::new(false),
             is_cut_off: AtomicBool::new(false),
+            is_stuck: AtomicBool::new(false),
             served: AtomicU64::new(0),
             failure: OnceLock::new(),
         };
@@ -382,6 +388,33 @@ impl<M: Machine> Live<M> {
         }
     }
 
+    /// Ends all connections when the disk has had no room for anything for long. Neither is what others
+    /// order applied then, nor are they answered, so that they take this member for down.
+    fn note_stuck(&self, state: &mut State<M>, now: Millis) {
+        let log = state.member.log();
+        let synced = log.journal().synced();
+        if !self.is_full.load(Ordering::Relaxed) || synced == log.end() {
+            state.stuck_since = None;
+            if self.is_stuck.swap(false, Ordering::Relaxed) {
+                tracing::warn!(target: "Store", "What waited is on the disk: clients are served");
+            }
+            return;
+        }
+        let (_, since) = match state.stuck_since {
+            Some(stuck) if stuck.0 == synced => stuck,
+            _ => *state.stuck_since.insert((synced, now)),
+        };
+        let is_long = now.0 >= since.0 + limits::RAFT_STUCK_MS;
+        if is_long && !self.is_stuck.swap(true, Ordering::Relaxed) {
+            tracing::error!(
+                target: "Store",
+                "Nothing went onto the disk for {} ms: clients are sent away until there is room",
+                now.0 - since.0
+            );
+            state.member.renew();
+        }
+    }
+
     /// Ends all connections when no leader was heard of for long.
     fn note_leader(&self, state: &mut State<M>, now: Millis) {
         if state.member.raw.raft.leader_id != 0 {
@@ -510,6 +543,7 @@ impl<M: Machine> Group for Live<M> {
         state.hand_out(&mut woken);
         state.farewells.append(&mut state.member.farewells);
         self.note_room(state);
+        self.note_stuck(state, now);
         self.note_leader(state, now);
         let of_member = state.member.woken();
         if let Some(why) = state.member.failure() {
@@ -542,8 +576,10 @@ impl<M: Machine> Group for Live<M> {
     }
 
     fn unserved(&self) -> Option<&'static str> {
-        let text = "no quorum: this member hears of too few others of its cluster";
-        self.is_cut_off.load(Ordering::Relaxed).then_some(text)
+        let of = |is: &AtomicBool, text| is.load(Ordering::Relaxed).then_some(text);
+        let no_quorum = "no quorum: this member hears of too few others of its cluster";
+        let no_room = "no room: this member of its cluster has a full disk";
+        of(&self.is_cut_off, no_quorum).or_else(|| of(&self.is_stuck, no_room))
     }
 
     fn fail(&self, why: String) {
@@ -574,5 +610,82 @@ impl<M: Machine> Group for Live<M> {
             store::State::Failed(why) => Err(format!("the journal has failed: {why}")),
             store::State::Full(_) | store::State::Ok => Ok(Some(line)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Plant, form};
+    use super::*;
+    use crate::store::SimulatedDisk;
+
+    /// A member alone, whose disk has a thread, and its time.
+    struct Alone {
+        live: Arc<Live>,
+        disk: SimulatedDisk,
+        now: Millis,
+    }
+
+    impl Alone {
+        fn new() -> Alone {
+            let disk = SimulatedDisk::new(1);
+            let mut options = entry_log::Options::default();
+            options.journal.segment_bytes = 64 * 1024;
+            let opened = EntryLog::open(Arc::new(disk.clone()), &options, 1);
+            let (mut log, _) = opened.expect("it is new");
+            let settings = Settings {
+                group: 7,
+                member: MemberId(1),
+                seed: 1,
+                down_after_ms: 60_000,
+                resend_after_ms: limits::RESEND_AFTER_MS,
+                recent_bytes: 0,
+                proposal_bytes: limits::PROPOSAL_BYTES,
+                is_observed: false,
+                plant: Plant::None,
+            };
+            let fresh = || Core::new(Default::default(), Default::default());
+            let begin = (fresh(), vec![Command::Tick; 40]);
+            form(&mut log, &settings, &[MemberId(1)], begin, 0).expect("it is new");
+            let live = Live::start(log, settings, fresh, (Millis(0), 0)).expect("it is sound");
+            Alone {
+                live,
+                disk,
+                now: Millis(0),
+            }
+        }
+
+        /// Lets time pass until something holds, and the disk do what it can meanwhile.
+        fn until(&mut self, what: &str, holds: impl Fn(&Live) -> bool) {
+            for _ in 0..20_000 {
+                if holds(&self.live) {
+                    return;
+                }
+                self.now.0 += limits::RAFT_TICK_MS;
+                self.live.tick(self.now);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            panic!("waited in vain until {what}");
+        }
+    }
+
+    #[test]
+    fn clients_are_sent_away_while_a_full_disk_takes_nothing() {
+        let mut alone = Alone::new();
+        alone.until("it has begun", |live| live.view(Millis(0)).has_begun);
+        alone.disk.set_capacity(0);
+        let connection = alone.live.open(Waker::noop().clone());
+        for _ in 0..2000 {
+            let mut end = vec![Command::ConnectionEnd { connection }; 20];
+            alone.live.propose(alone.now, connection, &mut end);
+        }
+        assert_eq!(alone.live.unserved(), None);
+        alone.until("they are", |live| {
+            live.unserved()
+                .is_some_and(|why| why.starts_with("no room"))
+        });
+        alone.disk.set_capacity(u64::MAX);
+        alone.until("they are served", |live| live.unserved().is_none());
+        assert_eq!(alone.live.failure(), None);
     }
 }

@@ -7,7 +7,7 @@ use raft::StateRole;
 use raft::prelude::{Config, Entry, EntryType, Message, MessageType, RawNode};
 
 use super::lead::Lead;
-use super::ordered::{Change, Content, Envelope, Ordered};
+use super::ordered::{Change, Content, Envelope, Ordered, in_bounded};
 use super::proposals::Proposals;
 use super::snapshots::Snapshots;
 use super::storage::{self, Storage};
@@ -170,6 +170,16 @@ pub fn form<M: Machine>(
         configuration,
     })?;
     log.install(wall, index, machine.freeze())
+}
+
+/// Why a member ends that a leader has heard acknowledge more than its log has: only what is on the disk
+/// is acknowledged, and until now it counted for that.
+fn has_gone_back(acknowledged: u64, last: u64) -> String {
+    format!(
+        "this member has acknowledged entry {acknowledged} and its log ends at entry {last}: its data \
+         directory is an older copy, or the disk has lost what was written. With the directory removed \
+         it can join as a new member"
+    )
 }
 
 fn is_own_word(origin: Origin, member: MemberId) -> bool {
@@ -394,10 +404,11 @@ impl<M: Machine> Member<M> {
         let (last, is_of_term) = (log.last_index(), message.term == self.raw.raft.term);
         match message.get_msg_type() {
             MessageType::MsgHeartbeat if message.commit > last => {
-                return Err(format!(
-                    "a commit of {} and the log has {last}",
-                    message.commit
-                ));
+                let acknowledged = message.commit;
+                if message.term >= self.raw.raft.term {
+                    self.fail(has_gone_back(acknowledged, last));
+                }
+                return Err(format!("a commit of {acknowledged} and the log has {last}"));
             }
             MessageType::MsgTimeoutNow if self.is_installing() => {
                 return Err("it cannot lead before it has a state".to_owned());
@@ -537,7 +548,9 @@ impl<M: Machine> Member<M> {
     }
 
     fn send(&mut self, messages: Vec<Message>) {
-        for message in messages {
+        let bytes_max = limits::RAFT_APPEND_BYTES as usize;
+        let messages = messages.into_iter();
+        for message in messages.flat_map(|message| in_bounded(message, bytes_max)) {
             if message.get_msg_type() == MessageType::MsgSnapshot {
                 self.offer(message);
                 continue;
@@ -608,7 +621,9 @@ impl<M: Machine> Member<M> {
         self.try_to(written);
     }
 
-    /// Starts a new epoch: the connections of the former one are gone.
+    /// Starts a new epoch: the connections of the former one are gone. It is no lower than the wall
+    /// clock, so that a log that is older than it should be does not give one that was used: what this
+    /// member proposes would be taken for what it proposed then.
     pub(super) fn renew(&mut self) {
         self.outboxes.wake_all(&mut self.woken);
         self.outboxes.close_all();
@@ -616,7 +631,7 @@ impl<M: Machine> Member<M> {
         let highest = self.promised.epoch.max(known);
         self.promised.epoch = match self.settings.plant {
             Plant::EpochKept => highest.max(1),
-            _ => highest + 1,
+            _ => (highest + 1).max(self.now.wall),
         };
         self.promise();
         let (epoch, synced_at) = (self.promised.epoch, self.log().end());

@@ -1,7 +1,7 @@
 //! What raft's entries hold, and what members send each other beside raft's own messages.
 
 use bytes::Bytes;
-use raft::prelude::{ConfChange, ConfChangeType, Message};
+use raft::prelude::{ConfChange, ConfChangeType, Entry, Message};
 
 use super::{codec, snapshots};
 use crate::broker::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
@@ -124,6 +124,32 @@ pub(super) struct Wanted {
     pub count: u32,
 }
 record!(Wanted { index, piece, count } if count <= limits::RAFT_PIECES_WANTED_MAX, else "how many pieces are wanted");
+
+/// A message of raft's as several, each with so many octets of entries or one that is larger: the crate
+/// adds to an append that waits to be sent whatever comes behind, without a bound, and who gets one
+/// that is too long ends the connection.
+pub(super) fn in_bounded(mut message: Message, bytes_max: usize) -> Vec<Message> {
+    let size = |entry: &Entry| entry.data.len() + entry.context.len();
+    if message.get_entries().iter().map(size).sum::<usize>() <= bytes_max {
+        return vec![message];
+    }
+    let (mut bounded, mut bytes) = (Vec::new(), 0);
+    let entries = message.take_entries();
+    let mut next = message.clone();
+    for entry in entries {
+        if bytes + size(&entry) > bytes_max
+            && let Some(last) = next.get_entries().last()
+        {
+            (message.index, message.log_term) = (last.index, last.term);
+            bounded.push(std::mem::replace(&mut next, message.clone()));
+            bytes = 0;
+        }
+        bytes += size(&entry);
+        next.mut_entries().push(entry);
+    }
+    bounded.push(next);
+    bounded
+}
 
 impl Envelope {
     /// As it travels. None: it does not.
@@ -253,4 +279,46 @@ pub(super) fn is_reject(octets: &[u8]) -> bool {
 #[doc(hidden)]
 pub fn reread(octets: &[u8]) -> Result<Option<Vec<u8>>, EncodingError> {
     Ok(Envelope::decode(octets)?.encode())
+}
+
+#[cfg(test)]
+mod tests {
+    use raft::prelude::MessageType;
+
+    use super::*;
+
+    #[test]
+    fn an_append_of_many_entries_is_several_that_follow_one_another() {
+        let entry = |(n, bytes): (u64, usize)| Entry {
+            index: 8 + n,
+            term: 2 + n / 3,
+            data: vec![0; bytes].into(),
+            ..Entry::default()
+        };
+        let sizes = [(0, 4), (1, 5), (2, 2), (3, 30), (4, 1), (5, 9)];
+        let entries: Vec<Entry> = sizes.into_iter().map(entry).collect();
+        let mut message = Message {
+            to: 1,
+            from: 2,
+            term: 4,
+            log_term: 1,
+            index: 7,
+            commit: 9,
+            ..Message::default()
+        };
+        message.set_msg_type(MessageType::MsgAppend);
+        message.set_entries(entries.clone().into());
+        let several = in_bounded(message, 10);
+        let counts: Vec<usize> = several.iter().map(|one| one.get_entries().len()).collect();
+        assert_eq!(counts, [2, 1, 1, 2]);
+        let (mut place, mut sent) = ((7, 1), Vec::new());
+        for one in several {
+            assert_eq!((one.index, one.log_term), place);
+            assert_eq!((one.term, one.commit), (4, 9));
+            sent.extend(one.get_entries().iter().cloned());
+            let last = sent.last().expect("none is empty");
+            place = (last.index, last.term);
+        }
+        assert_eq!(sent, entries);
+    }
 }
