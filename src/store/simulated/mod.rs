@@ -117,7 +117,10 @@ pub struct Left {
 struct Lie {
     /// The file.
     file: u64,
-    /// Whether something was written to the file since.
+    /// Whether the file was synced since.
+    is_synced: bool,
+    /// Whether something was written to the file since it was synced. What was written before may come
+    /// through a power cut without what is missing before it, on any disk.
     is_followed: bool,
     /// Whether that is on the disk: then what is missing before it can be told from a torn tail.
     is_told: bool,
@@ -160,11 +163,12 @@ impl State {
             _ if is_lie => {
                 self.lie = Some(Lie {
                     file,
+                    is_synced: false,
                     is_followed: false,
                     is_told: false,
                 });
             }
-            Some(lie) if lie.file == file => lie.is_followed = true,
+            Some(lie) if lie.file == file => lie.is_followed = lie.is_synced,
             _ => {}
         }
     }
@@ -172,6 +176,7 @@ impl State {
     fn note_sync(&mut self, file: u64) {
         if let Some(lie) = self.lie.as_mut().filter(|lie| lie.file == file) {
             lie.is_told = lie.is_followed;
+            lie.is_synced = true;
         }
     }
 
@@ -294,7 +299,8 @@ impl SimulatedDisk {
     }
 
     /// Whether a write was lost or misdirected and, if one was, whether the last of them can be told
-    /// from what a power cut leaves: something behind it, in its file, is on the disk.
+    /// from what a power cut leaves: something behind it, in its file, that was written after a sync is
+    /// on the disk.
     pub fn lie_is_told(&self) -> Option<bool> {
         self.state.lock().lie.map(|lie| lie.is_told)
     }
