@@ -4,6 +4,8 @@
 mod author;
 #[path = "cluster_raft/bodies.rs"]
 mod bodies;
+#[path = "cluster_raft/changes.rs"]
+mod changes;
 #[path = "cluster_raft/group.rs"]
 mod group;
 #[path = "cluster_raft/snapshots.rs"]

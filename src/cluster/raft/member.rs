@@ -107,6 +107,9 @@ pub struct Member<M> {
     unsynced: VecDeque<Unsynced>,
     pub(super) outgoing: Vec<(MemberId, Vec<u8>)>,
     promised: RaftState,
+    /// The position of the log behind the record that says that the newest change of members it has
+    /// applied is in the order.
+    change_kept_at: u64,
     pub(super) lead: Option<Lead>,
     /// When it last handed the leadership on because its disk was full, in ticks.
     pub(super) handed_over_at: u64,
@@ -251,6 +254,7 @@ impl<M: Machine> Member<M> {
             unsynced: VecDeque::new(),
             outgoing: Vec::new(),
             promised,
+            change_kept_at: 0,
             lead: None,
             handed_over_at: 0,
             sent_snapshots: BTreeMap::new(),
@@ -310,6 +314,13 @@ impl<M: Machine> Member<M> {
     /// Who counts and who learns, as far as it knows.
     pub fn configuration(&self) -> Configuration {
         codec::configuration_of(&self.raw.raft.prs().conf().to_conf_state())
+    }
+
+    /// Who counts and who learns, as far as it would know that if it started again from its disk. None
+    /// while the newest change that it has applied is not on its disk as one that is in the order.
+    pub fn kept_configuration(&self) -> Option<Configuration> {
+        let is_kept = self.log().journal().synced() >= self.change_kept_at;
+        is_kept.then(|| self.configuration())
     }
 
     /// How raft stands, in words.
@@ -734,6 +745,7 @@ impl<M: Machine> Member<M> {
                 let change: Change = entry_log::whole(&entry.context).map_err(text)?;
                 let changed = self.raw.apply_conf_change(&change.to_raft());
                 changed.map_err(|error| format!("entry {}: {error}", entry.index))?;
+                self.keep_change(entry.index);
                 self.step_down_when_out();
                 if let Change::Leave(member) = change {
                     let epoch = self.machine.last_epoch(member);
@@ -751,6 +763,17 @@ impl<M: Machine> Member<M> {
             origin,
             commands,
         })
+    }
+
+    /// Writes at once that a change of members is in the order: raft says so only with the next entry.
+    /// A member that started again without knowing would count as before the change, and ask for the
+    /// vote of one that is gone for good.
+    fn keep_change(&mut self, index: u64) {
+        if self.settings.plant != Plant::ChangeNotKept {
+            self.promised.commit = self.promised.commit.max(index);
+            self.promise();
+            self.change_kept_at = self.log().end();
+        }
     }
 
     /// A leader that is out of the group, its predecessor having ordered that, leads no more: the crate

@@ -43,6 +43,8 @@ pub enum Plant {
     None,
     /// What a member promised is forgotten when it starts anew.
     VoteForgotten,
+    /// That a change of members is in the order is not written before the next entry.
+    ChangeNotKept,
     /// A member says to have what is not on its disk.
     SentUnsynced,
     /// An entry is applied at the time of the member's own clock.

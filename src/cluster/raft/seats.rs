@@ -166,20 +166,22 @@ impl<M: Machine> Seat<M> {
         self.state.lock().nodes[self.place].may_fail()
     }
 
-    /// Whether a disk may be lost: all others count, and none of theirs is in doubt.
+    /// Whether a disk may be lost: all others count, all know who counts whatever becomes of them, and
+    /// none of their disks is in doubt.
     pub fn may_lose(&self) -> bool {
         let state = self.state.lock();
         let members = state.nodes.iter().filter_map(|node| node.member.as_ref());
-        let counts = |id: MemberId| {
-            let mut leads = members.clone().filter(|member| member.is_leading());
-            leads.all(|member| member.configuration().voters.contains(&id.0))
-        };
-        let is_led = members.clone().any(|member| member.is_leading());
+        let leads: Vec<_> = members.filter(|member| member.is_leading()).collect();
         let is_sound = |node: &Node<M>| {
-            let is_there = !node.is_absent && !node.is_leaving && counts(node.settings.member);
-            is_there && !node.is_doubtful() && !node.is_spoiled
+            let is_there = !node.is_absent && !node.is_leaving && !node.is_spoiled;
+            let kept = node.kept_configuration().filter(|_| is_there);
+            let knows = kept.is_some_and(|kept| {
+                let counts = kept.voters.contains(&node.settings.member.0);
+                counts && leads.iter().all(|leader| leader.configuration() == kept)
+            });
+            knows && !node.is_doubtful()
         };
-        is_led && state.changes.is_empty() && state.nodes.iter().all(is_sound)
+        !leads.is_empty() && state.changes.is_empty() && state.nodes.iter().all(is_sound)
     }
 
     /// Whether all are up, count, agree who leads and have applied the same.

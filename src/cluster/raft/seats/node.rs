@@ -10,7 +10,7 @@ use super::clocks::Clocks;
 use super::network::{Network, Tally};
 use crate::broker::Command;
 use crate::broker::ids::{ConnectionNumber, MemberId};
-use crate::cluster::entry_log::{self, EntryLog, Plant as LogPlant};
+use crate::cluster::entry_log::{self, Configuration, EntryLog, Plant as LogPlant};
 use crate::cluster::lockstep::dice::Dice;
 use crate::cluster::machine::Machine;
 use crate::cluster::{Millis, limits};
@@ -24,6 +24,8 @@ const CALLS_BEFORE_POWER_CUT: u64 = 6;
 pub(super) struct Node<M> {
     pub settings: Settings,
     pub disk: SimulatedDisk,
+    /// Who counted when it ended, if its disk says so; None if it has not ended or its disk may not.
+    ended_with: Option<Configuration>,
     /// None while it is down.
     pub member: Option<Member<M>>,
     writer: Option<Writer>,
@@ -80,6 +82,7 @@ impl<M: Machine> Node<M> {
         Node {
             settings,
             disk,
+            ended_with: None,
             member: None,
             writer: None,
             writes_at: None,
@@ -125,7 +128,11 @@ impl<M: Machine> Node<M> {
 
     /// The process ends; the disk is as it was seen.
     pub fn end(&mut self) {
-        let was_up = self.member.take().is_some();
+        let ended = self.member.take();
+        let was_up = ended.is_some();
+        if let Some(member) = ended {
+            self.ended_with = member.kept_configuration();
+        }
         self.writer = None;
         self.writes_at = None;
         self.paused_until = Millis(0);
@@ -222,6 +229,14 @@ impl<M: Machine> Node<M> {
     /// Whether it is not known that its journal is whole.
     pub fn is_doubtful(&self) -> bool {
         self.is_deceived || self.is_flipped
+    }
+
+    /// Who counts, as far as its disk says so.
+    pub fn kept_configuration(&self) -> Option<Configuration> {
+        match &self.member {
+            Some(member) => member.kept_configuration(),
+            None => self.ended_with.clone(),
+        }
     }
 
     /// Whether it may fail, its disk being what it is.
