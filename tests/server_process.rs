@@ -182,7 +182,7 @@ fn the_log_goes_to_a_file_when_asked() {
 }
 
 #[test]
-fn command_line_goes_before_the_environment() {
+fn command_line_goes_before_the_environment_of_which_no_word_is_guessed() {
     let directory = std::env::temp_dir().join(format!("ferrymq-order-{}", std::process::id()));
     let run = |variable: &str, value: &str, options: &[&str]| {
         Command::new(env!("CARGO_BIN_EXE_ferrymq"))
@@ -201,6 +201,11 @@ fn command_line_goes_before_the_environment() {
     ] {
         let log = String::from_utf8_lossy(&output.stderr);
         assert!(log.contains("several ports"), "{log}");
+    }
+    for (variable, value) in [("QPID_NO_DATA_DIR", "maybe"), ("QPID_TRACE", "maybe")] {
+        let output = run(variable, value, &[]);
+        let log = String::from_utf8_lossy(&output.stderr);
+        assert!(log.contains("it is yes or no"), "{log}");
     }
     let output = run("QPID_PORT", "0", &["--no-data-dir", "--data-dir", text]);
     let log = String::from_utf8_lossy(&output.stderr);

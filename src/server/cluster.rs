@@ -56,7 +56,7 @@ impl Cluster {
         let log_options = entry_log::Options {
             journal: store::Options {
                 plant: planted.journal,
-                ..storage::journal_options(options)
+                ..storage::journal_options(options, &disk)
             },
             ..entry_log::Options::default()
         };

@@ -62,6 +62,13 @@ pub const PAGING_INTERVAL: std::time::Duration = std::time::Duration::from_milli
 /// only by a disk of hundred megabytes a second and more; one round takes several.
 pub const PAGINGS_PER_COMPACTION: u32 = 8;
 
+/// Files of the usual size that would fit on a file system at the least: a journal has one and one that
+/// is made ahead, and so have the pages.
+pub const JOURNAL_FILES_PER_DISK: u64 = 64;
+
+/// Octets of a journal's file on the smallest file systems, unless said otherwise.
+pub const JOURNAL_FILE_BYTES_LEAST: u64 = 256 * 1024;
+
 /// Octets of the disk that persistent messages do not get: what connections have on its way when it
 /// gets full, about a mebibyte each of those that publish, and what makes room, go there. Were they
 /// to wait for room themselves, accepts would wait behind them and there would never be any.

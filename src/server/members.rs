@@ -12,7 +12,7 @@ use crate::broker;
 use crate::cluster::entry_log;
 use crate::cluster::lockstep::start::{Started, Storage, seats_on_disks};
 use crate::cluster::lockstep::{Seat, Settings, seats};
-use crate::store::Disk;
+use crate::store::{self, Disk};
 
 /// Makes a directory, if need be, so that its name survives a crash.
 pub(super) fn make_directory(directory: &Path) -> io::Result<()> {
@@ -67,16 +67,17 @@ pub fn start(
     }
     make_directory(directory).map_err(|error| format!("{shown}: {error}"))?;
     let mut disks: Vec<Arc<dyn Disk>> = Vec::new();
+    let mut journal = store::Options::default();
     for place in 0..count {
-        disks.push(Arc::new(storage::open_disk(&member_directory(
-            directory, place,
-        ))?));
+        let disk = storage::open_disk(&member_directory(directory, place))?;
+        journal = storage::journal_options(options, &disk);
+        disks.push(Arc::new(disk));
     }
     let now = clock.millis();
     let storage = Storage {
         disks,
         log: entry_log::Options {
-            journal: storage::journal_options(options),
+            journal,
             ..entry_log::Options::default()
         },
         random,

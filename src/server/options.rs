@@ -49,7 +49,7 @@ pub struct Options {
     pub data_dir: Option<PathBuf>,
 
     /// Keep nothing on disk
-    #[arg(long, env = "QPID_NO_DATA_DIR", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "QPID_NO_DATA_DIR", value_parser = yes_or_no)]
     pub no_data_dir: bool,
 
     /// Octets of memory that messages may take, before bodies stay in the data directory only: a
@@ -64,10 +64,10 @@ pub struct Options {
           value_parser = yes_or_no, num_args = 0..=1, default_missing_value = "yes")]
     pub journal_sync: bool,
 
-    /// Octets of a file of the journal: a number, or with k, m or g behind it
-    #[arg(long, env = "QPID_JOURNAL_FILE_SIZE", value_name = "BYTES", default_value = "16m",
-          value_parser = journal_file_size)]
-    pub journal_file_size: u64,
+    /// Octets of a file of the journal: a number, or with k, m or g behind it. Default: 16m, less on a
+    /// file system of less than a gibibyte
+    #[arg(long, env = "QPID_JOURNAL_FILE_SIZE", value_name = "BYTES", value_parser = journal_file_size)]
+    pub journal_file_size: Option<u64>,
 
     /// Time a client has to open its connection: milliseconds, or a number with s, ms, us or ns
     #[arg(long, env = "QPID_MAX_NEGOTIATE_TIME", value_name = "TIME", default_value = "10000",
@@ -139,7 +139,7 @@ pub struct Options {
 #[derive(Args, Clone, Debug)]
 pub struct LogOptions {
     /// Log everything
-    #[arg(short, long, env = "QPID_TRACE", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(short, long, env = "QPID_TRACE", value_parser = yes_or_no)]
     pub trace: bool,
 
     /// LEVEL[+][:PATTERN]: log this level, with + also what is worse, in categories or modules that

@@ -14,6 +14,7 @@ use crate::broker::plant::{Plant, is_planted};
 use crate::cluster::fact_log::{FactLog, Opening};
 use crate::cluster::paging::{MemoryLimit, Paging};
 use crate::cluster::solo::Solo;
+use crate::store::limits::SEGMENT_BYTES;
 use crate::store::{self, Journal, RealDisk};
 
 /// The name of the data directory in the home directory, unless another is given.
@@ -84,7 +85,7 @@ pub fn start(
     };
     let journal = store::Options {
         plant: planted.journal,
-        ..journal_options(options)
+        ..journal_options(options, &disk)
     };
     let opened = FactLog::open(Arc::new(disk), &journal, core_options.clone(), &opening);
     let (log, core, found) = opened.map_err(|error| format!("{}: {error}", directory.display()))?;
@@ -104,10 +105,11 @@ pub(super) fn open_disk(directory: &Path) -> Result<RealDisk, String> {
     opened.map_err(|error| format!("the data directory cannot be used: {error}"))
 }
 
-/// How journals are.
-pub(super) fn journal_options(options: &Options) -> store::Options {
+/// How a journal on a disk is.
+pub(super) fn journal_options(options: &Options, disk: &RealDisk) -> store::Options {
+    let usual = || usual_file_bytes(disk.total_bytes().unwrap_or(u64::MAX));
     store::Options {
-        segment_bytes: options.journal_file_size,
+        segment_bytes: options.journal_file_size.unwrap_or_else(usual),
         sync: match options.journal_sync {
             true => store::SyncMode::Data,
             false => store::SyncMode::None,
@@ -118,6 +120,13 @@ pub(super) fn journal_options(options: &Options) -> store::Options {
         },
         ..store::Options::default()
     }
+}
+
+/// Octets of a journal's file on a file system of so many, unless said otherwise: a small one would be
+/// full of files that are made ahead.
+fn usual_file_bytes(total: u64) -> u64 {
+    let part = total / limits::JOURNAL_FILES_PER_DISK;
+    part.clamp(limits::JOURNAL_FILE_BYTES_LEAST, SEGMENT_BYTES)
 }
 
 /// Octets of messages that are kept in memory.
@@ -140,7 +149,7 @@ pub(super) fn pages_in(
     let options = store::Options {
         sync: store::SyncMode::None,
         spare_bytes: 0,
-        ..journal_options(options)
+        ..journal_options(options, &disk)
     };
     let opened = Journal::open(Arc::new(disk), &options, store_id, &mut |_, _| Ok(()));
     let (journal, _) = opened.map_err(|error| failed(&error))?;
@@ -204,5 +213,19 @@ pub(super) fn tell(
             core.queue_count(),
             core.message_count()
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_file_system_gets_small_files() {
+        let mebibyte = 1024 * 1024;
+        assert_eq!(usual_file_bytes(64 * mebibyte), mebibyte);
+        assert_eq!(usual_file_bytes(mebibyte), limits::JOURNAL_FILE_BYTES_LEAST);
+        assert_eq!(usual_file_bytes(1024 * mebibyte), SEGMENT_BYTES);
+        assert_eq!(usual_file_bytes(u64::MAX), SEGMENT_BYTES);
     }
 }

@@ -224,8 +224,9 @@ impl Journal {
             reserve_bytes: AtomicU64::new(reserve_bytes),
             waker: RwLock::new(None),
         });
-        shared.look_for_room();
         let writer = Writer::new(Arc::clone(&shared), last, active, reserve);
+        // Records may be there for less room than is to be spared: it is full from the beginning.
+        writer.look_for_room();
         let thread = Mutex::new(None);
         Ok((Journal { shared, thread }, writer, recovery))
     }

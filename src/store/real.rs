@@ -119,6 +119,12 @@ impl RealDisk {
         })
     }
 
+    /// Octets of the file system, free or not, as far as it says.
+    pub fn total_bytes(&self) -> Option<u64> {
+        let found = rustix::fs::statvfs(&self.folder).ok()?;
+        Some(found.f_blocks.saturating_mul(found.f_frsize))
+    }
+
     /// The journal's folder in a store's directory, to be read only: nothing is made or changed. It is
     /// locked if there is a lock file and the file system can lock it: see [`RealDisk::is_locked`].
     ///

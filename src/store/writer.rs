@@ -141,10 +141,10 @@ impl Writer {
         matches!(self.shared.front.lock().state, State::Full(_))
     }
 
-    /// Says how it stands, a segment having been made. What is full stays so until the spare is free,
+    /// Says how it stands, a segment having been made, or at the beginning. What is full stays so until the spare is free,
     /// and either a segment more or the segment at hand has some room: else it would be full again at
     /// once. To ask for a segment more always would leave a journal full of which all was removed.
-    fn look_for_room(&self) {
+    pub(super) fn look_for_room(&self) {
         let Options {
             spare_bytes,
             segment_bytes,

@@ -32,8 +32,8 @@ const HUGE_BYTES: usize = 40 * 1024 * 1024;
 const TRIES_MAX: usize = 500;
 const TRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Files of the journal, in turn: many small ones, few large ones.
-const FILE_SIZES: [&str; 3] = ["1m", "256k", "2m"];
+/// Files of the journal, in turn: many small ones, few large ones, and the usual ones of such a disk.
+const FILE_SIZES: [Option<&str>; 4] = [Some("1m"), Some("256k"), Some("2m"), None];
 
 /// What is known of what was sent.
 #[derive(Debug, Default)]
@@ -113,12 +113,9 @@ impl<'a> Filling<'a> {
         let data_dir = self.disk.data_dir();
         let size = FILE_SIZES[round as usize % FILE_SIZES.len()];
         // The disk is to be the limit, and not the queue.
-        let options = [
-            ["--data-dir", &data_dir],
-            ["--journal-file-size", size],
-            ["--default-queue-limit", "0"],
-        ];
-        Broker::start(options.as_flattened())
+        let mut options = vec!["--data-dir", &data_dir, "--default-queue-limit", "0"];
+        options.extend(size.iter().flat_map(|size| ["--journal-file-size", size]));
+        Broker::start(&options)
     }
 
     /// One round: full, served all the same, room again.

@@ -305,17 +305,36 @@ fn journal_says_that_it_is_full_while_the_spare_is_free_and_goes_on_into_it() {
     assert_eq!(store.settle(), Turn::Idle);
 }
 
-/// With less room beside the spare than a segment takes, as on any disk at some time.
-#[test]
-fn what_was_emptied_is_not_full_though_less_than_a_segment_is_free_beside_the_spare() {
+/// A disk of two segments, the spare, and half a segment; and how a journal is on it.
+fn narrow_with_a_spare() -> (SimulatedDisk, Options) {
     let disk = SimulatedDisk::new(10);
     let spare_bytes = 5 * 4096;
-    // Two segments, the spare, and half a segment.
     disk.set_capacity(8192 + 2 * 4096 + spare_bytes + 2048);
     let options = Options {
         spare_bytes,
         ..options(Plant::None)
     };
+    (disk, options)
+}
+
+#[test]
+fn journal_that_is_opened_with_less_than_the_spare_free_is_full_from_the_beginning() {
+    let (disk, options) = narrow_with_a_spare();
+    drop(Store::open_with(&disk, &options).1.expect("a new one"));
+    let free = disk.free_bytes().expect("it knows");
+    disk.set_capacity(disk.used_bytes() + options.spare_bytes - 1);
+    let store = Store::open_with(&disk, &options).1.expect("it is sound");
+    assert!(matches!(store.journal.state(), State::Full(_)));
+    drop(store);
+    disk.set_capacity(disk.used_bytes() + free);
+    let store = Store::open_with(&disk, &options).1.expect("it is sound");
+    assert_eq!(store.journal.state(), State::Ok);
+}
+
+/// With less room beside the spare than a segment takes, as on any disk at some time.
+#[test]
+fn what_was_emptied_is_not_full_though_less_than_a_segment_is_free_beside_the_spare() {
+    let (disk, options) = narrow_with_a_spare();
     let mut store = Store::open_with(&disk, &options).1.expect("a new one");
     for removed in 1..=5 {
         while store.journal.state() == State::Ok {
@@ -332,13 +351,7 @@ fn what_was_emptied_is_not_full_though_less_than_a_segment_is_free_beside_the_sp
 /// Who is told that there is room again can use some before there is none again.
 #[test]
 fn journal_stays_full_while_the_segment_at_hand_ends_and_no_other_leaves_the_spare() {
-    let disk = SimulatedDisk::new(10);
-    let spare_bytes = 5 * 4096;
-    disk.set_capacity(8192 + 2 * 4096 + spare_bytes + 2048);
-    let options = Options {
-        spare_bytes,
-        ..options(Plant::None)
-    };
+    let (disk, options) = narrow_with_a_spare();
     let mut store = Store::open_with(&disk, &options).1.expect("a new one");
     let mut last = store.append(&[7; 300]);
     while store.journal.state() == State::Ok {
@@ -352,7 +365,7 @@ fn journal_stays_full_while_the_segment_at_hand_ends_and_no_other_leaves_the_spa
     let done = store.journal.remove_segments(&[1]);
     done.expect("the store file has its room");
     store.settle();
-    assert!(disk.free_bytes().expect("it knows") >= spare_bytes);
+    assert!(disk.free_bytes().expect("it knows") >= options.spare_bytes);
     assert!(matches!(store.journal.state(), State::Full(_)));
 }
 
