@@ -179,9 +179,9 @@ async fn ask(met: &mut Met, group: u64) -> Result<(), Failure> {
         Some((Kind::Promised, octets)) if words::whole::<u64>(&octets) == Ok(group) => Ok(()),
         Some((Kind::Refused, octets)) => Err(match words::whole(&octets) {
             Ok(why) => Failure::Refused(why),
-            Err(error) => Failure::Broken(error.to_string()),
+            Err(error) => Failure::Strange(error.to_string()),
         }),
-        other => Err(Failure::Broken(format!("it answers {other:?}"))),
+        other => Err(Failure::Strange(format!("it answers {other:?}"))),
     }
 }
 

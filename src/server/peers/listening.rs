@@ -93,7 +93,7 @@ async fn listen(plane: &Plane, met: &mut Met) -> Result<(), Failure> {
             Kind::Form => form(plane, met, &octets).await?,
             Kind::Ping => say(&mut met.secured.stream, Kind::Pong, &[]).await?,
             kind => {
-                return Err(Failure::Broken(format!("{kind:?} is not said here")));
+                return Err(Failure::Strange(format!("{kind:?} is not said here")));
             }
         }
     }
@@ -132,7 +132,7 @@ async fn join(plane: &Plane, met: &mut Met) -> Result<(), Failure> {
 }
 
 async fn form(plane: &Plane, met: &mut Met, octets: &[u8]) -> Result<(), Failure> {
-    let group = words::whole(octets).map_err(|error| Failure::Broken(error.to_string()))?;
+    let group = words::whole(octets).map_err(|error| Failure::Strange(error.to_string()))?;
     let promise = match plane.promise(group) {
         Ok(promise) => promise,
         Err(why) => return Err(refuse(met, why).await),

@@ -47,7 +47,9 @@ pub enum Failure {
     Refused(Refusal),
     /// This member refuses the peer.
     Refuses(Refusal),
-    /// The connection did not come about, or the peer does not keep to the protocol.
+    /// The peer does not keep to the protocol.
+    Strange(String),
+    /// The connection did not come about, or has ended.
     Broken(String),
 }
 
@@ -56,14 +58,18 @@ impl fmt::Display for Failure {
         match self {
             Failure::Refused(why) => write!(f, "this member is refused: {why}"),
             Failure::Refuses(why) => write!(f, "refused: {why}"),
-            Failure::Broken(why) => f.write_str(why),
+            Failure::Strange(why) | Failure::Broken(why) => f.write_str(why),
         }
     }
 }
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
-        Failure::Broken(error.to_string())
+        match error.kind() {
+            // Octets that are no frame, or too long a one.
+            io::ErrorKind::InvalidData => Failure::Strange(error.to_string()),
+            _ => Failure::Broken(error.to_string()),
+        }
     }
 }
 
@@ -97,9 +103,9 @@ impl Meeting<'_> {
             found if found == kind => Ok(octets),
             Kind::Refused => Err(match words::whole(&octets) {
                 Ok(why) => Failure::Refused(why),
-                Err(error) => Failure::Broken(format!("it refuses, and {error}")),
+                Err(error) => Failure::Strange(format!("it refuses, and {error}")),
             }),
-            found => Err(Failure::Broken(format!(
+            found => Err(Failure::Strange(format!(
                 "the peer says {found:?} where {kind:?} is due"
             ))),
         }
@@ -107,7 +113,7 @@ impl Meeting<'_> {
 
     async fn hear_word<T: Record>(&mut self, kind: Kind) -> Result<T, Failure> {
         let octets = self.hear(kind).await?;
-        words::whole(&octets).map_err(|error| Failure::Broken(format!("{kind:?}: {error}")))
+        words::whole(&octets).map_err(|error| Failure::Strange(format!("{kind:?}: {error}")))
     }
 
     async fn refuse(&mut self, why: Refusal) -> Failure {
