@@ -8,7 +8,7 @@ use ferrymq::broker::ids::{ConnectionNumber, MemberId};
 use ferrymq::broker::message::Message;
 use ferrymq::broker::parts::TransferOfParts;
 use ferrymq::broker::{Command, Core, Effect, Origin, Request};
-use ferrymq::cluster::limits::{PROPOSAL_BYTES, PROPOSED_BYTES_MAX};
+use ferrymq::cluster::limits::{PROPOSAL_BYTES, PROPOSED_BYTES_MAX, RAFT_MESSAGE_BYTES_MAX};
 use ferrymq::cluster::lockstep;
 use ferrymq::cluster::lockstep::faults::Faults;
 use ferrymq::cluster::raft;
@@ -85,6 +85,56 @@ fn no_entry_is_larger_than_a_part_and_little_more() {
         "{largest:?}"
     );
     assert!(count > LARGE / PROPOSAL_BYTES, "{count} entries");
+}
+
+/// The largest of what members say to one another while one that was down, or did not answer, catches up
+/// with a few large messages.
+fn largest_while_catching_up(is_down: bool) -> usize {
+    let mut setup = roomy(12);
+    setup.log.snapshot_after_bytes = u64::MAX;
+    setup.recent_bytes = 64 * 1024 * 1024;
+    let mut raft = Raft::new(setup);
+    let (place, behind) = (raft.leader(), (raft.leader() + 1) % 3);
+    let mut client = Client::new(&mut raft, place);
+    client.ask(&raft, declare("q"));
+    client.until_done(&mut raft);
+    match is_down {
+        true => raft.seats[behind].crash(raft.now),
+        false => raft.seats[place].cut(raft.now, behind, true),
+    }
+    let mut largest = 0;
+    for of in 0..4 {
+        client.ask(&raft, publish("q", body(of, 2 * LARGE)));
+        client.until_done(&mut raft);
+    }
+    match is_down {
+        true => raft.seats[behind].start(raft.now, 0),
+        false => raft.seats[place].cut(raft.now, behind, false),
+    }
+    while !raft.seats[0].is_whole() {
+        raft.step();
+        let flights = raft.seats[0].in_flight();
+        largest = largest.max(
+            flights
+                .iter()
+                .map(|(_, octets)| octets.len())
+                .max()
+                .unwrap_or(0),
+        );
+    }
+    raft.until_whole();
+    largest
+}
+
+#[test]
+fn no_message_of_members_is_larger_than_its_frame_may_be() {
+    for is_down in [true, false] {
+        let largest = largest_while_catching_up(is_down);
+        assert!(
+            (PROPOSAL_BYTES..=RAFT_MESSAGE_BYTES_MAX).contains(&largest),
+            "{largest}, down: {is_down}"
+        );
+    }
 }
 
 const BAD: raft::seats::Faults = raft::seats::Faults {
