@@ -9,10 +9,17 @@ use ferrymq::wire::url::Url;
 
 use crate::cluster_kills_network as network;
 use crate::durable_support::Directory;
+use crate::durable_support::plants::is_planted;
 use crate::server_support::{PATIENCE, lines};
 
 /// How long a group may take to be whole again after the last fault. Far more than it takes.
 const WHOLE_PATIENCE: Duration = PATIENCE.saturating_mul(6);
+
+/// The same with a planted fault: it must not take so long to be found.
+const PLANTED_PATIENCE: Duration = PATIENCE.saturating_mul(2);
+
+/// How often a member that refuses is asked again.
+const SERVING_LOOK: Duration = Duration::from_millis(20);
 
 /// A member: its place on the disk, and its process while it has one.
 pub struct Member {
@@ -136,22 +143,24 @@ impl Drop for Member {
     }
 }
 
-/// Waits until every member serves clients: each of them completes a command, which takes a majority.
+/// Waits until a member serves clients: it completes a command, which takes a majority.
 ///
 /// # Errors
-/// One does not.
-pub async fn until_whole(members: &mut [Member]) -> Result<(), String> {
-    let end = Instant::now() + WHOLE_PATIENCE;
-    for member in members {
-        while let Err(why) = serves(member.number).await {
-            if !member.is_running() {
-                return Err(format!("ended by itself: {}", member.tail()));
-            }
-            if Instant::now() > end {
-                return Err(format!("does not serve ({why}): {}", member.tail()));
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+/// It does not.
+pub async fn until_serving(member: &mut Member) -> Result<(), String> {
+    let patience = match is_planted() {
+        true => PLANTED_PATIENCE,
+        false => WHOLE_PATIENCE,
+    };
+    let end = Instant::now() + patience;
+    while let Err(why) = serves(member.number).await {
+        if !member.is_running() {
+            return Err(format!("ended by itself: {}", member.tail()));
         }
+        if Instant::now() > end {
+            return Err(format!("does not serve ({why}): {}", member.tail()));
+        }
+        tokio::time::sleep(SERVING_LOOK).await;
     }
     Ok(())
 }
