@@ -32,7 +32,10 @@ const fn row(plant: &'static str) -> Row {
         by: "a full disk",
         arguments: &[],
         environment: &[("FERRYMQ_FULL_ROUNDS", "2")],
-        says: &["waited in vain until"],
+        says: &[
+            "waited in vain until",
+            "a message larger than the disk's room",
+        ],
         is_long: true,
     }
 }
