@@ -6,6 +6,8 @@ mod author;
 mod bodies;
 #[path = "cluster_raft/changes.rs"]
 mod changes;
+#[path = "cluster_raft/disks.rs"]
+mod disks;
 #[path = "cluster_raft/group.rs"]
 mod group;
 #[path = "cluster_raft/snapshots.rs"]
