@@ -23,6 +23,9 @@ SYNTAXES = ("ADDR", "BURL")
 # Cases that the runner must see through; only its own tests run them.
 PLANTED = "planted"
 
+# How long the client waits for what it asked the broker for.
+SYNC_MILLIS_MAX = 20000
+
 BUILD_SECONDS_MAX = 900
 LIST_SECONDS_MAX = 120
 # From the start of Java to its first case, and from its last case to its end.
@@ -99,6 +102,7 @@ def _run_maven(options):
 def _command(properties, arguments):
     path = os.pathsep.join([os.path.join(OUTPUT, "classes"), os.path.join(OUTPUT, "lib", "*")])
     return [java(), "-Xmx256m", "-cp", path, "-Dqpid.amqp.version=0-10",
+            "-Dqpid.sync_op_timeout=%d" % SYNC_MILLIS_MAX,
             "-Dorg.slf4j.simpleLogger.showDateTime=true"] + [
         "-D%s=%s" % pair for pair in properties.items()] + [MAIN] + arguments
 

@@ -55,9 +55,10 @@ class Relay:
         try:
             await asyncio.gather(up, down, return_exceptions=True)
         except asyncio.CancelledError:
+            # Cancelled, because what is connected is dropped.
             client_writer.transport.abort()
             broker_writer.transport.abort()
-            raise
+            return
         client_writer.close()
         broker_writer.close()
 

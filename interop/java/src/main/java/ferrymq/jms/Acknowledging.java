@@ -41,7 +41,7 @@ final class Acknowledging extends Cases {
         second.acknowledge();
         expect(consumer, "three");
         connection.close();
-        expectAgain(session.createConsumer(queue), "three");
+        expectAgain(session, queue, "three");
         expectEmpty(session, queue);
     }
 
@@ -70,7 +70,7 @@ final class Acknowledging extends Cases {
         Message one = receive(held);
         same("one", textOf(one));
         // The first has what it may have until it acknowledges.
-        expect(session.createConsumer(queue), "two");
+        expect(session, queue, "two");
         one.acknowledge();
     }
 

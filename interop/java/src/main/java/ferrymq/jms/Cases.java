@@ -15,8 +15,10 @@ import javax.jms.Session;
 import javax.jms.TextMessage;
 import javax.jms.Topic;
 import javax.jms.XAConnection;
+import org.apache.qpid.QpidException;
 import org.apache.qpid.client.AMQConnection;
 import org.apache.qpid.client.AMQConnectionFactory;
+import org.apache.qpid.client.AMQSession_0_10;
 import org.apache.qpid.url.URLSyntaxException;
 
 /**
@@ -165,7 +167,7 @@ abstract class Cases {
 
     // Messages.
 
-    /** Sends texts, each in a message that survives nothing. */
+    /** Sends texts, each in a message that survives nothing. Returns when the broker has them. */
     static void send(Session session, Destination destination, String... texts)
             throws JMSException {
         MessageProducer producer = session.createProducer(destination);
@@ -174,6 +176,21 @@ abstract class Cases {
             producer.send(session.createTextMessage(text));
         }
         producer.close();
+        settle(session);
+    }
+
+    /**
+     * Returns when the broker has done all that the session asked for: what was sent has arrived,
+     * what was acknowledged is gone. The client says neither by itself.
+     */
+    static void settle(Session session) throws JMSException {
+        try {
+            ((AMQSession_0_10) session).sync();
+        } catch (QpidException thrown) {
+            JMSException problem = new JMSException(thrown.getMessage());
+            problem.setLinkedException(thrown);
+            throw problem;
+        }
     }
 
     /** Sends one message with what the client gives by itself. */
@@ -212,12 +229,24 @@ abstract class Cases {
         }
     }
 
-    /** Nothing is left in the queue: what is sent now comes next to a new consumer. */
+    /** The queue has these messages, and a consumer of its own takes them. */
+    static void expect(Session session, Queue queue, String... texts) throws JMSException {
+        MessageConsumer consumer = session.createConsumer(queue);
+        expect(consumer, texts);
+        consumer.close();
+    }
+
+    /** The queue has these messages, which may have been delivered before, and they are taken. */
+    static void expectAgain(Session session, Queue queue, String... texts) throws JMSException {
+        MessageConsumer consumer = session.createConsumer(queue);
+        expectAgain(consumer, texts);
+        consumer.close();
+    }
+
+    /** Nothing is left in the queue: what is sent now comes next to a consumer of its own. */
     static void expectEmpty(Session session, Queue queue) throws JMSException {
         send(session, queue, LAST);
-        MessageConsumer consumer = session.createConsumer(queue);
-        expect(consumer, LAST);
-        consumer.close();
+        expect(session, queue, LAST);
     }
 
     static String textOf(Message message) throws JMSException {

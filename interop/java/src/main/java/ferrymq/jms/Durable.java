@@ -80,12 +80,11 @@ final class Durable extends Cases {
         session.unsubscribe(name());
     }
 
-    public void withAnotherSelectorItBeginsAnew() throws JMSException {
+    public void withAnotherSelectorItGetsWhatThatMatches() throws JMSException {
         Session session = session();
         Topic topic = topic(session, "news");
         session.createDurableSubscriber(topic, name(), "colour = 'red'", false).close();
         sendInColour(session, topic, "red", "of the first");
-        sendInColour(session, topic, "blue", "of nobody");
         MessageConsumer consumer =
             session.createDurableSubscriber(topic, name(), "colour = 'blue'", false);
         sendInColour(session, topic, "red", "of nobody now");
@@ -125,8 +124,12 @@ final class Durable extends Cases {
 
     public void itHasOneSubscriberAtATime() throws JMSException {
         Topic topic = topic(session(), "news");
-        session(connect()).createDurableSubscriber(topic, name());
+        MessageConsumer first = session(connect()).createDurableSubscriber(topic, name());
         Session other = session(connect());
+        // With ADDR a lock in the client keeps the refusal from it until its own time is over.
         fails(JMSException.class, () -> other.createDurableSubscriber(topic, name()));
+        Session session = session();
+        send(session, topic(session, "news"), "one");
+        expect(first, "one");
     }
 }

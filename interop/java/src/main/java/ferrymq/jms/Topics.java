@@ -10,10 +10,10 @@ import javax.jms.Topic;
 final class Topics extends Cases {
     public void everySubscriberGetsEachMessage() throws JMSException {
         Session session = session();
-        Topic topic = topic(session, "news");
-        MessageConsumer one = session().createConsumer(topic);
-        MessageConsumer other = session().createConsumer(topic);
-        send(session, topic, "one", "two");
+        // The client keeps in the object of a topic which queue it receives by.
+        MessageConsumer one = session().createConsumer(topic(session, "news"));
+        MessageConsumer other = session().createConsumer(topic(session, "news"));
+        send(session, topic(session, "news"), "one", "two");
         expect(one, "one", "two");
         expect(other, "one", "two");
     }

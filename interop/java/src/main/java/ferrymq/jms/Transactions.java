@@ -19,7 +19,7 @@ final class Transactions extends Cases {
         send(sending, queue, "in the transaction");
         send(session, queue, "before the commit");
         sending.commit();
-        expect(session.createConsumer(queue), "before the commit", "in the transaction");
+        expect(session, queue, "before the commit", "in the transaction");
     }
 
     public void whatIsSentIsNotSeenAfterARollback() throws JMSException {
@@ -30,7 +30,7 @@ final class Transactions extends Cases {
         sending.rollback();
         send(sending, queue, "one");
         sending.commit();
-        expect(session.createConsumer(queue), "one");
+        expect(session, queue, "one");
         expectEmpty(session, queue);
     }
 
@@ -41,7 +41,7 @@ final class Transactions extends Cases {
         String[] texts = numbered("message", 1_000);
         send(sending, queue, texts);
         sending.commit();
-        expect(session.createConsumer(queue), texts);
+        expect(session, queue, texts);
     }
 
     public void whatIsReceivedIsGoneAfterTheCommit() throws JMSException {
@@ -77,7 +77,7 @@ final class Transactions extends Cases {
         expect(moving.createConsumer(from), "one");
         send(moving, to, "never");
         moving.close();
-        expectAgain(session.createConsumer(from), "one");
+        expectAgain(session, from, "one");
         expectEmpty(session, to);
     }
 
@@ -91,7 +91,7 @@ final class Transactions extends Cases {
         expect(moving.createConsumer(from), "one");
         send(moving, to, "never");
         connection.close();
-        expectAgain(session.createConsumer(from), "one");
+        expectAgain(session, from, "one");
         expectEmpty(session, to);
     }
 
@@ -109,7 +109,7 @@ final class Transactions extends Cases {
             moving.commit();
         }
         consumer.close();
-        expect(session.createConsumer(to), texts);
+        expect(session, to, texts);
         expectEmpty(session, from);
     }
 
@@ -123,7 +123,7 @@ final class Transactions extends Cases {
         send(other, queue, "of the other");
         one.rollback();
         other.commit();
-        expect(session.createConsumer(queue), "of the other");
+        expect(session, queue, "of the other");
         expectEmpty(session, queue);
     }
 }

@@ -69,7 +69,7 @@ final class Xa extends Cases {
         sendIn(sending, branch("one"), queue, "in the branch");
         send(session, queue, "before the commit");
         sending.getXAResource().commit(branch("one"), true);
-        expect(session.createConsumer(queue), "before the commit", "in the branch");
+        expect(session, queue, "before the commit", "in the branch");
     }
 
     public void whatIsPreparedIsSeenAfterTheCommit() throws Exception {
@@ -80,7 +80,7 @@ final class Xa extends Cases {
         same(XAResource.XA_OK, sending.getXAResource().prepare(branch("one")));
         send(session, queue, "before the commit");
         sending.getXAResource().commit(branch("one"), false);
-        expect(session.createConsumer(queue), "before the commit", "in the branch");
+        expect(session, queue, "before the commit", "in the branch");
     }
 
     public void whatIsPreparedIsGoneAfterARollback() throws Exception {
@@ -130,7 +130,7 @@ final class Xa extends Cases {
         resource.end(branch("one"), XAResource.TMSUCCESS);
         resource.rollback(branch("one"));
         receiving.close();
-        expectAgain(session.createConsumer(queue), "one");
+        expectAgain(session, queue, "one");
     }
 
     public void aPreparedBranchIsFoundByAnotherConnection() throws Exception {
@@ -144,7 +144,7 @@ final class Xa extends Cases {
         check(isInDoubt(other, branch("one")), "the branch is in doubt");
         other.commit(branch("one"), false);
         check(!isInDoubt(other, branch("one")), "the branch is over");
-        expect(session.createConsumer(queue), "one");
+        expect(session, queue, "one");
     }
 
     public void aSuspendedBranchIsResumed() throws Exception {
@@ -161,7 +161,7 @@ final class Xa extends Cases {
         send(sending.getSession(), queue, "second");
         resource.end(branch("one"), XAResource.TMSUCCESS);
         resource.commit(branch("one"), true);
-        expect(session.createConsumer(queue), "of the other branch", "first", "second");
+        expect(session, queue, "of the other branch", "first", "second");
     }
 
     public void anotherSessionJoinsABranch() throws Exception {
@@ -175,7 +175,7 @@ final class Xa extends Cases {
         second.getXAResource().end(branch("one"), XAResource.TMSUCCESS);
         same(XAResource.XA_OK, second.getXAResource().prepare(branch("one")));
         second.getXAResource().commit(branch("one"), false);
-        expect(session.createConsumer(queue), "of the first", "of the second");
+        expect(session, queue, "of the first", "of the second");
     }
 
     public void aFailedBranchCanOnlyBeRolledBack() throws Exception {
