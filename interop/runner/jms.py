@@ -14,6 +14,8 @@ from . import plan, processes
 
 SOURCE = os.path.join(plan.INTEROP, "java")
 OUTPUT = os.path.join(plan.CACHE, "java")
+# From what the program was built, and for which pom.xml everything has been fetched: digests.
+BUILT = os.path.join(OUTPUT, "built")
 RESOLVED = os.path.join(OUTPUT, "resolved")
 MAIN = "ferrymq.jms.Main"
 
@@ -57,33 +59,62 @@ def need(command, what):
 
 
 def build():
-    """Builds the cases. What they are built from is fetched once for each version of pom.xml."""
+    """Builds the cases unless they are built from what is there now. What they need is fetched once
+    for each version of pom.xml."""
     need(java(), "Java 17")
     need(maven(), "Maven")
-    with open(os.path.join(SOURCE, "pom.xml"), "rb") as file:
-        digest = hashlib.sha256(file.read()).hexdigest()
+    pom = os.path.join(SOURCE, "pom.xml")
+    everything = _digest(_sources() + [pom])
+    if _recorded(BUILT) == everything:
+        return
+    _forget(BUILT)
     # A class whose source is gone would still be found, and its cases with it.
     shutil.rmtree(os.path.join(OUTPUT, "classes"), ignore_errors=True)
-    if _recorded() == digest and _run_maven(["--offline"]) is None:
-        return
-    if os.path.exists(RESOLVED):
-        os.remove(RESOLVED)
-    shutil.rmtree(os.path.join(OUTPUT, "lib"), ignore_errors=True)
     print("building the cases with Maven", flush=True)
-    problem = _run_maven([])
-    if problem is not None:
-        raise JmsError("Maven failed:\n" + problem)
-    with open(RESOLVED, "w") as file:
-        file.write(digest)
+    wanted = _digest([pom])
+    if _recorded(RESOLVED) != wanted or _run_maven(["--offline"]) is not None:
+        _forget(RESOLVED)
+        shutil.rmtree(os.path.join(OUTPUT, "lib"), ignore_errors=True)
+        problem = _run_maven([])
+        if problem is not None:
+            raise JmsError("Maven failed:\n" + problem)
+        _record(RESOLVED, wanted)
+    _record(BUILT, everything)
 
 
-def _recorded():
-    """Of which pom.xml everything is here."""
+def _sources():
+    return [os.path.join(folder, name) for folder, _, names in os.walk(SOURCE)
+            for name in names if name.endswith(".java")]
+
+
+def _digest(paths):
+    """Another for other names or contents."""
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        with open(path, "rb") as file:
+            content = file.read()
+        digest.update(("%s %d " % (path, len(content))).encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _recorded(path):
+    """What a file of one line says, or None."""
     try:
-        with open(RESOLVED) as file:
+        with open(path) as file:
             return file.read()
     except FileNotFoundError:
         return None
+
+
+def _record(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def _forget(path):
+    if os.path.exists(path):
+        os.remove(path)
 
 
 def _run_maven(options):
@@ -185,6 +216,7 @@ class _Process:
         finally:
             processes.end(self._process)
             self._reader.join(DUMP_SECONDS_MAX)
+            self._process.stdout.close()
             self._log.close()
         return self._results
 
