@@ -66,7 +66,7 @@ abstract class Cases {
         return connect("");
     }
 
-    /** A started connection with further options of the connection's URL, each preceded by {@code &}. */
+    /** A started connection with more options in its URL, each preceded by {@code &}. */
     Connection connect(String options) throws JMSException {
         return connectAs(name, options);
     }
@@ -80,7 +80,7 @@ abstract class Cases {
         return connection;
     }
 
-    /** A started connection to the first that answers of several ports, which goes on at the next. */
+    /** A started connection to the first port that answers, which goes on at the next. */
     AMQConnection connectToOneOf(String failover, int... ports) throws JMSException {
         AMQConnection connection =
             factory(name, brokers(ports), "&failover='" + failover + "'").createConnection();
@@ -220,7 +220,7 @@ abstract class Cases {
         }
     }
 
-    /** The next messages must have these texts and tell that they may have been delivered before. */
+    /** The next messages must have these texts and say that they may have come before. */
     static void expectAgain(MessageConsumer consumer, String... texts) throws JMSException {
         for (String text : texts) {
             Message message = receive(consumer);

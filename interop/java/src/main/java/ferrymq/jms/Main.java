@@ -12,9 +12,9 @@ import java.util.TreeMap;
 /**
  * Lists the cases, or runs those that are named, one after the other.
  *
- * <p>A case is a public method of a group's class; its name is {@code group.method}. What is printed
- * is for the runner: {@code == run NAME} before a case, {@code == pass NAME} or {@code == fail NAME}
- * after it, and between them why it failed.
+ * <p>A case is a public method of a group's class; its name is {@code group.method}. What is
+ * printed is for the runner: {@code == run NAME} before a case, {@code == pass NAME} or
+ * {@code == fail NAME} after it, and between them why it failed.
  */
 public final class Main {
     private static final List<Class<? extends Cases>> GROUPS = List.of(

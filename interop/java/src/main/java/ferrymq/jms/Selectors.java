@@ -106,7 +106,8 @@ final class Selectors extends Cases {
             "JMSPriority > 6", "JMSDeliveryMode = 'PERSISTENT'", "JMSTimestamp > 0"
             + " AND JMSType IS NOT NULL"};
         for (String selector : selectors) {
-            producer.send(session.createTextMessage("of no kind"), DeliveryMode.NON_PERSISTENT, 3, 0);
+            Message other = session.createTextMessage("of no kind");
+            producer.send(other, DeliveryMode.NON_PERSISTENT, 3, 0);
             producer.send(message, DeliveryMode.PERSISTENT, 8, 0);
             MessageConsumer consumer = session.createConsumer(queue, selector);
             expect(consumer, "of a kind");

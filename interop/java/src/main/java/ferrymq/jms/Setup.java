@@ -1,6 +1,6 @@
 package ferrymq.jms;
 
-/** Where the broker is and how destinations are written, as the runner said by system properties. */
+/** Where the broker is and how destinations are written: system properties, given by the runner. */
 final class Setup {
     /** The two ways in which the client writes destinations. */
     enum Syntax { ADDR, BURL }
