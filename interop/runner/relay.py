@@ -52,7 +52,13 @@ class Relay:
             return
         up = self._pass_on(client_reader, broker_writer, client_writer)
         down = self._pass_on(broker_reader, client_writer, broker_writer)
-        await asyncio.gather(up, down, return_exceptions=True)
+        try:
+            await asyncio.gather(up, down, return_exceptions=True)
+        except asyncio.CancelledError:
+            # Cancelled, because what is connected is dropped.
+            client_writer.transport.abort()
+            broker_writer.transport.abort()
+            return
         client_writer.close()
         broker_writer.close()
 
@@ -70,6 +76,16 @@ class Relay:
         except OSError:
             writer.transport.abort()
             backward.transport.abort()
+
+    def drop(self):
+        """Drops what is connected and goes on listening."""
+        asyncio.run_coroutine_threadsafe(self._drop(), self._loop).result(5)
+
+    async def _drop(self):
+        dropped = list(self._relaying)
+        for task in dropped:
+            task.cancel()
+        await asyncio.gather(*dropped, return_exceptions=True)
 
     def close(self):
         """Stops listening and drops what is still connected."""
