@@ -1,8 +1,8 @@
 //! Kinds after a restart: the order, what was replaced or dropped, and what is looked at from then on.
 
-use super::broker::{Broker, Session, message_with_headers};
+use super::broker::{Broker, Session, message_with};
 use super::{browsed, persist, publish_with, taken, text};
-use ferrymq::wire::{DeliveryMode, DeliveryPriority, DeliveryProperties, Value, header};
+use ferrymq::wire::{DeliveryMode, DeliveryPriority, Value};
 
 fn durable(session: &Session, arguments: &[(&str, Value)]) {
     session.declare_with("q", |declare| {
@@ -13,16 +13,11 @@ fn durable(session: &Session, arguments: &[(&str, Value)]) {
 
 /// Publishes a persistent message with a priority and headers.
 fn keep(session: &Session, body: &str, priority: u8, headers: &[(&str, Value)]) {
-    let mut draft = message_with_headers("q", body, headers);
-    let parts = header::split(draft.header.as_deref().expect("it has one")).expect("sound");
-    let delivery = DeliveryProperties {
-        delivery_mode: Some(DeliveryMode::PERSISTENT),
-        priority: Some(DeliveryPriority(priority)),
-        ..parts.delivery.expect("it has some")
-    };
-    let mut octets = Vec::new();
-    header::encode(&Some(delivery), &parts.rest, &mut octets);
-    draft.header = Some(octets);
+    let draft = message_with("q", body, |delivery| {
+        delivery.delivery_mode = Some(DeliveryMode::PERSISTENT);
+        delivery.priority = Some(DeliveryPriority(priority));
+    });
+    let draft = draft.with_headers(headers);
     session.publish_message("", draft);
 }
 

@@ -1,6 +1,6 @@
 //! Message groups: what of a group is acquired is one consumer's.
 
-use super::broker::{Broker, Session, ids, message_with, message_with_headers, range};
+use super::broker::{Broker, Session, ids, message_with, range};
 use super::{browsed, publish_with, text};
 use ferrymq::broker::Command;
 use ferrymq::wire::Value;
@@ -175,15 +175,8 @@ fn consumer_with_a_selector_gets_nothing_of_a_group_of_another() {
 fn expiry_of_a_groups_first_message_does_no_harm() {
     let broker = Broker::new();
     let session = grouped(&broker);
-    let mut short = message_with("q", "a1", |delivery| delivery.ttl = Some(1000));
-    let grouped = message_with_headers("q", "a1", &[("g", text("a"))]);
-    let plain = super::broker::message("q", "a1")
-        .header
-        .expect("it has one");
-    let (short_header, grouped) = (short.header.as_mut(), grouped.header.expect("it has one"));
-    short_header
-        .expect("it has one")
-        .extend_from_slice(&grouped[plain.len()..]);
+    let short = message_with("q", "a1", |delivery| delivery.ttl = Some(1000));
+    let short = short.with_headers(&[("g", text("a"))]);
     session.publish_message("", short);
     publish_all(&session, &["a2", "b1"]);
     let one = consumer(&broker, "one", 1);

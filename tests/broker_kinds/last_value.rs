@@ -114,18 +114,8 @@ fn key_whose_message_has_expired_is_free_and_a_fresh_value_stays() {
     let broker = Broker::new();
     let session = keyed(&broker);
     let put_for = |key: &str, body: &str, ttl: u64| {
-        let mut draft = message_with("q", body, |delivery| delivery.ttl = Some(ttl));
-        let keyed = message_with_headers("q", body, &[("k", text(key))]);
-        // The header of the second has the same delivery properties but for the time to live.
-        let tail = keyed.header.expect("it has one");
-        let plain = super::broker::message("q", body)
-            .header
-            .expect("it has one");
-        draft
-            .header
-            .as_mut()
-            .expect("it has one")
-            .extend_from_slice(&tail[plain.len()..]);
+        let short = message_with("q", body, |delivery| delivery.ttl = Some(ttl));
+        let draft = short.with_headers(&[("k", text(key))]);
         session.publish_message("", draft);
     };
     put_for("k1", "old", 60_000);
