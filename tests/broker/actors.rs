@@ -3,9 +3,10 @@
 use super::seeded::Seeded;
 use super::{Broker, Connection, Session, Told, message_with};
 use ferrymq::broker::ids::MemberId;
+use ferrymq::broker::queue::settings::Settings;
 use ferrymq::broker::{Command, Request};
 use ferrymq::wire::{
-    AcceptMode, AcquireMode, CommandId, CreditUnit, DeliveryMode, DeliveryPriority, FlowMode,
+    AcceptMode, AcquireMode, CommandId, CreditUnit, DeliveryMode, DeliveryPriority, FlowMode, Map,
     SequenceSet, Value,
 };
 
@@ -107,6 +108,19 @@ pub fn some_arguments(seeded: &mut Seeded) -> Vec<(&'static str, Value)> {
         }
     }
     arguments
+}
+
+/// Arguments of a queue, as a map, that do not exclude each other; half of the time there are none.
+pub fn sound_arguments(seeded: &mut Seeded) -> Map {
+    if seeded.once_in(2) {
+        return Map::new();
+    }
+    loop {
+        let arguments: Map = some_arguments(seeded).into_iter().collect();
+        if Settings::of("", &arguments, 5000).is_ok() {
+            return arguments;
+        }
+    }
 }
 
 pub fn queue_command(seeded: &mut Seeded, session: &Session) {
