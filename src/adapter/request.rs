@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::{dtx, exchange, execution, file, message, queue, stream, tx};
+use crate::broker::branch::DtxRequest;
 use crate::broker::limits::BATCH_BYTES_MAX;
 use crate::broker::{Refusal, Request};
 use crate::protocol::Body;
@@ -29,6 +30,7 @@ pub(super) fn batch_bytes(request: &Request) -> usize {
     match request {
         Request::Transfer { message, .. } => usize::try_from(message.size()).unwrap_or(usize::MAX),
         Request::QueueQuery(_) | Request::ExchangeQuery(_) => BATCH_BYTES_MAX,
+        Request::Dtx(request) if **request == DtxRequest::Recover => BATCH_BYTES_MAX,
         Request::Accept { transfers }
         | Request::Release { transfers, .. }
         | Request::Reject { transfers }

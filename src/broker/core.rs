@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{Hash, Hasher};
 
+use super::branch::{Acquired, Branches};
 use super::command::{Batch, Command, Origin};
 use super::connections::Connections;
 use super::effect::{Applied, Out, Wants};
@@ -47,12 +48,15 @@ pub enum Work {
     Reroute(Box<Remains>),
     /// A queue is searched for messages whose time has run out, from a position on.
     Expire(QueueRef, u64),
+    /// Messages that a branch accepted are given back.
+    GiveBack(VecDeque<Acquired>),
 }
 record_enum!(Work {
     0 = Dispatch(queue),
     1 = EndSession(session),
     2 = Reroute(remains),
     3 = Expire(queue, position),
+    4 = GiveBack(accepted),
 });
 
 /// Plain counters of the whole core.
@@ -128,8 +132,10 @@ pub struct Core {
     /// What messages take of the memory.
     pub(super) held: Held,
     pub(super) scratch: Scratch,
-    /// Large messages that have come in part. The last field: see its encoding.
+    /// Large messages that have come in part. The last field but one: see its encoding.
     pub(super) parts: Parts,
+    /// Branches of distributed transactions. The last field: see its encoding.
+    pub(super) branches: Branches,
 }
 record!(Core {
     shard,
@@ -154,6 +160,7 @@ record!(Core {
     held,
     scratch,
     parts,
+    branches,
 });
 
 impl Core {
@@ -182,6 +189,7 @@ impl Core {
             held: Held::default(),
             scratch: Scratch::default(),
             parts: Parts::default(),
+            branches: Branches::default(),
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);
@@ -277,11 +285,16 @@ impl Core {
         self.parts.bytes()
     }
 
+    /// How many branches of distributed transactions there are, and how many of them are prepared.
+    pub fn branch_counts(&self) -> (usize, usize) {
+        (self.branches.len(), self.branches.prepared().count())
+    }
+
     /// What the core wants of its sequencer.
     pub fn wants(&self) -> Wants {
         Wants {
             work: !self.work.is_empty(),
-            deadline: self.purge_due,
+            deadline: self.purge_due.min(self.branches.deadline()),
         }
     }
 
@@ -440,6 +453,7 @@ impl Core {
     }
 
     fn tick(&mut self) {
+        self.expire_branches();
         if self.time < self.purge_due {
             return;
         }

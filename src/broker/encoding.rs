@@ -142,6 +142,11 @@ impl<'a> Decoder<'a> {
         self.offset == self.bytes.len()
     }
 
+    /// Whether these octets are next.
+    pub fn is_next(&self, octets: &[u8]) -> bool {
+        self.bytes[self.offset..].starts_with(octets)
+    }
+
     /// The error that `what` cannot be read here.
     pub fn error(&self, what: &'static str) -> EncodingError {
         EncodingError {

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::branch::BRANCHES_MARK;
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
 use super::ids::ConnectionKey;
 use super::limits;
@@ -123,7 +124,8 @@ impl Hash for Parts {
     }
 }
 
-/// The last of a core's state: nothing on its way is nothing there, as in snapshots of before.
+/// The last of a core's state but for branches: nothing on its way is nothing there, as in snapshots
+/// of before.
 impl Record for Parts {
     fn encode(&self, to: &mut Encoder) {
         if self.0.is_empty() {
@@ -137,7 +139,7 @@ impl Record for Parts {
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
         let mut parts = Parts::default();
-        if from.is_at_end() {
+        if from.is_at_end() || from.is_next(&BRANCHES_MARK.to_be_bytes()) {
             return Ok(parts);
         }
         let count = u32::decode(from)?;

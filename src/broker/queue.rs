@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::blocks::Blocks;
+use super::branch::Promised;
 use super::encoding::{record, record_enum};
 use super::facts::Gathered;
 use super::held::{Held, Looked};
@@ -151,6 +152,8 @@ pub struct Queue {
     pub counters: QueueCounters,
     /// What of it was looked at, to page it out.
     pub looked: Looked,
+    /// Room that prepared branches will take.
+    pub promised: Promised,
 }
 record!(Queue {
     name,
@@ -180,6 +183,7 @@ record!(Queue {
     is_dispatch_pending,
     counters,
     looked,
+    promised,
 });
 
 impl Queue {
@@ -213,6 +217,7 @@ impl Queue {
             is_dispatch_pending: false,
             counters: QueueCounters::default(),
             looked: Looked::default(),
+            promised: Promised::default(),
         }
     }
 
@@ -224,7 +229,8 @@ impl Queue {
 
     /// Whether `count` messages of `bytes` in all would pass a limit.
     pub fn overflow_by(&self, count: u64, bytes: u64) -> Option<String> {
-        let depth = self.entries.len();
+        let depth = self.entries.len() + self.promised.count;
+        let depth_bytes = self.bytes + self.promised.bytes;
         let too_many = self
             .limit
             .count
@@ -232,7 +238,7 @@ impl Queue {
         let too_much = self
             .limit
             .bytes
-            .is_some_and(|max| self.bytes.saturating_add(bytes) > max);
+            .is_some_and(|max| depth_bytes.saturating_add(bytes) > max);
         (too_many || too_much).then(|| {
             let part = |n: Option<u64>| n.map_or("unlimited".to_owned(), |n| n.to_string());
             format!(
@@ -240,7 +246,7 @@ impl Queue {
                  max=[count: {}, size: {}], increment=[count: {count}, size: {bytes}]",
                 self.name,
                 depth,
-                self.bytes,
+                depth_bytes,
                 part(self.limit.count),
                 part(self.limit.bytes),
             )

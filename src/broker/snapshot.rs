@@ -253,6 +253,7 @@ impl Thawing {
         }
         let mut core = Core::decode(&mut state)?;
         core.hold_anew();
+        core.promise_anew();
         core.forget_as_planted();
         match state.is_at_end() {
             true => Ok(core),

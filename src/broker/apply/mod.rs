@@ -1,6 +1,7 @@
 //! What each command does to the core.
 
 mod dispatch;
+mod dtx;
 mod exchange;
 mod lost;
 mod message;

@@ -32,6 +32,7 @@ impl Core {
                 Work::EndSession(session) => self.give_back(session, out),
                 Work::Reroute(remains) => self.reroute_remains(remains, out),
                 Work::Expire(queue, position) => self.expire(queue, position, out),
+                Work::GiveBack(accepted) => self.give_back_accepted(accepted, out),
             };
             if let Some(work) = unfinished {
                 self.work.push_front(work);
