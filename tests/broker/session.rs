@@ -475,7 +475,7 @@ impl Session {
     }
 
     pub fn prepare(&self, branch: &str) -> u16 {
-        self.ask_xa(DtxRequest::Prepare { xid: xid(branch) })
+        self.ask_xa(prepare(branch))
     }
 
     pub fn commit_prepared(&self, branch: &str) -> u16 {
@@ -538,6 +538,10 @@ pub fn start(branch: &str, join: bool, resume: bool) -> DtxRequest {
 pub fn end(branch: &str, fail: bool, suspend: bool) -> DtxRequest {
     let xid = xid(branch);
     DtxRequest::End { xid, fail, suspend }
+}
+
+pub fn prepare(branch: &str) -> DtxRequest {
+    DtxRequest::Prepare { xid: xid(branch) }
 }
 
 pub fn commit(branch: &str, one_phase: bool) -> DtxRequest {
