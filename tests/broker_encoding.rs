@@ -30,6 +30,10 @@ fn decoded<T: Record>(bytes: &[u8]) -> Option<T> {
 
 /// A broker in the middle of everything that a core can hold.
 fn busy() -> Broker {
+    busy_with(true)
+}
+
+fn busy_with(has_parts: bool) -> Broker {
     let broker = Broker::new();
     broker.pass(17);
     let (a, b, c) = (
@@ -75,6 +79,31 @@ fn busy() -> Broker {
     c.select();
     c.publish("q", "in transaction");
     c.accept(range(0, 0));
+    // Branches in every state, and a large message that has come in part.
+    drop(b.told());
+    b.dtx_select();
+    for branch in ["prepared", "undone", "suspended", "open"] {
+        b.start(branch);
+        b.publish("q", branch);
+        match branch {
+            "prepared" => {
+                b.accept(ids([5]));
+                b.end(branch);
+                b.prepare(branch);
+            }
+            "undone" => drop(b.end_failed(branch)),
+            "suspended" => drop(b.suspend(branch)),
+            _ => {}
+        }
+    }
+    if has_parts {
+        let part = Command::BodyPart {
+            connection: a.connection.key.number,
+            at: 0,
+            octets: Bytes::from_static(b"begun"),
+        };
+        broker.entry(MEMBER, vec![part]);
+    }
     broker.hold_work();
     a.purge("q");
     c.flush("b");
@@ -88,15 +117,17 @@ fn busy() -> Broker {
 
 #[test]
 fn snapshot_in_the_middle_of_everything_gives_the_same_state() {
-    let broker = busy();
-    loop {
-        broker.core(|core| {
-            let same = core.freeze().encode().decode().expect("its own snapshot");
-            assert_eq!(same.digest(), core.digest());
-            assert_eq!(same.freeze().encode(), core.freeze().encode());
-        });
-        if !broker.continue_once() {
-            break;
+    for has_parts in [false, true] {
+        let broker = busy_with(has_parts);
+        loop {
+            broker.core(|core| {
+                let same = core.freeze().encode().decode().expect("its own snapshot");
+                assert_eq!(same.digest(), core.digest());
+                assert_eq!(same.freeze().encode(), core.freeze().encode());
+            });
+            if !broker.continue_once() {
+                break;
+            }
         }
     }
 }

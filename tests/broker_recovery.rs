@@ -428,7 +428,8 @@ const FAULTS: [(&str, Fault); 10] = [
             .retain(|fact| !matches!(fact, Fact::Prepared(_)));
     }),
     ("outcomes of branches are not said", |record| {
-        let is_outcome = |fact: &Fact| matches!(fact, Fact::Dequeued(fact) if fact.queue == QueueKey::BRANCHES);
+        let is_outcome =
+            |fact: &Fact| matches!(fact, Fact::Dequeued(fact) if fact.queue == QueueKey::BRANCHES);
         record.facts.retain(|fact| !is_outcome(fact));
     }),
     ("what branches accept is not said", |record| {

@@ -231,7 +231,7 @@ const BRANCH_SECONDS: u32 = 1;
 
 /// Something about one of a few branches, in whatever state that is.
 pub fn dtx_command(seeded: &mut Seeded, session: &Session) {
-    let xid = xid(seeded.pick(&["x", "y", "z"]));
+    let xid = xid(*seeded.pick(&["x", "y", "z"]));
     let request = match seeded.below(20) {
         0..=5 => DtxRequest::Start {
             xid,
@@ -266,7 +266,8 @@ pub fn branch(seeded: &mut Seeded, broker: &Broker, name: &str) {
     session.dtx_select();
     let xid = name.to_owned();
     session.start(&xid);
-    session.subscribe(*seeded.pick(&QUEUES[..3]), "d");
+    let queue: &str = *seeded.pick(&QUEUES[..3]);
+    session.subscribe(queue, "d");
     session.flow("d", 1 + seeded.below(6) as u32);
     for _ in 0..seeded.below(4) {
         publish(seeded, &session);

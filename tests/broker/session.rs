@@ -487,7 +487,7 @@ impl Session {
     }
 
     pub fn roll_back(&self, branch: &str) -> u16 {
-        self.ask_xa(DtxRequest::Rollback { xid: xid(branch) })
+        self.ask_xa(rollback(branch))
     }
 
     pub fn timeout(&self, branch: &str) -> u32 {
@@ -542,6 +542,10 @@ pub fn end(branch: &str, fail: bool, suspend: bool) -> DtxRequest {
 
 pub fn prepare(branch: &str) -> DtxRequest {
     DtxRequest::Prepare { xid: xid(branch) }
+}
+
+pub fn rollback(branch: &str) -> DtxRequest {
+    DtxRequest::Rollback { xid: xid(branch) }
 }
 
 pub fn commit(branch: &str, one_phase: bool) -> DtxRequest {
