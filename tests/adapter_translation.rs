@@ -260,8 +260,7 @@ fn what_is_not_built_is_answered_540_and_named() {
         resume_id: "y".into(),
     };
     let commands = [
-        (Command::DtxSelect(Default::default()), (6, 1)),
-        (Command::DtxRecover(Default::default()), (6, 8)),
+        (Command::DtxForget(Default::default()), (6, 5)),
         (Command::FileQos(Default::default()), (9, 1)),
         (Command::StreamQos(Default::default()), (10, 1)),
         (Command::MessageResume(resume), (4, 6)),
@@ -468,7 +467,7 @@ fn a_detach_behind_a_command_that_fails_is_answered() {
     let world = World::new();
     let mut pair = world.connect();
     pair.attach(0, "failing");
-    pair.send(Command::DtxSelect(Default::default()));
+    pair.send(Command::FileQos(Default::default()));
     pair.client.detach(0);
     pair.run();
     assert!(
@@ -486,7 +485,7 @@ fn after_a_failed_session_its_name_and_channel_are_free() {
     let mut pair = world.connect();
     for _ in 0..3 {
         pair.attach(0, "again");
-        pair.send(Command::DtxSelect(Default::default()));
+        pair.send(Command::FileQos(Default::default()));
         pair.declare("never");
         pair.run();
         pair.exception();
