@@ -17,10 +17,3 @@ pub const MARK_BYTES: u64 = 64 * 1024;
 /// it nothing more is read from the peer, until it has read some of them. Deliveries do not count:
 /// credit and headroom bound them, and their receiver must always be heard, or it could not accept.
 pub const UNREAD_ANSWER_BYTES_MAX: usize = 1024 * 1024;
-
-/// Seconds that work in a branch of a distributed transaction may take unless it says otherwise:
-/// qpidd's default for its option `dtx-default-timeout`.
-pub const DTX_DEFAULT_TIMEOUT_SECONDS: u32 = 60;
-
-/// Seconds that it can say: qpidd's default for its option `dtx-max-timeout`.
-pub const DTX_TIMEOUT_SECONDS_MAX: u32 = 3600;

@@ -31,4 +31,5 @@ mod session;
 mod stream;
 mod tx;
 
+pub use dtx::DtxTimeouts;
 pub use events::Adapter;
