@@ -6,7 +6,7 @@ mod broker;
 use std::collections::BTreeSet;
 
 use broker::seeded::Seeded;
-use broker::{Broker, MEMBER, ids, range};
+use broker::{Broker, MEMBER, Session, ids, range};
 use bytes::Bytes;
 use ferrymq::broker::encoding::{Decoder, Encoder, Record};
 use ferrymq::broker::ids::{ChannelKey, ConnectionNumber, GroupTime, MemberId, QueueId, ShardId};
@@ -26,6 +26,26 @@ fn decoded<T: Record>(bytes: &[u8]) -> Option<T> {
     let mut decoder = Decoder::new(bytes);
     let value = T::decode(&mut decoder).ok()?;
     decoder.is_at_end().then_some(value)
+}
+
+/// Branches in every state.
+fn works_in_branches(session: &Session) {
+    drop(session.told());
+    session.dtx_select();
+    for branch in ["prepared", "undone", "suspended", "open"] {
+        session.start(branch);
+        session.publish("q", branch);
+        match branch {
+            "prepared" => {
+                session.accept(ids([5]));
+                session.end(branch);
+                session.prepare(branch);
+            }
+            "undone" => _ = session.end_failed(branch),
+            "suspended" => _ = session.suspend(branch),
+            _ => {}
+        }
+    }
 }
 
 /// A broker in the middle of everything that a core can hold.
@@ -79,23 +99,7 @@ fn busy_with(has_parts: bool) -> Broker {
     c.select();
     c.publish("q", "in transaction");
     c.accept(range(0, 0));
-    // Branches in every state, and a large message that has come in part.
-    drop(b.told());
-    b.dtx_select();
-    for branch in ["prepared", "undone", "suspended", "open"] {
-        b.start(branch);
-        b.publish("q", branch);
-        match branch {
-            "prepared" => {
-                b.accept(ids([5]));
-                b.end(branch);
-                b.prepare(branch);
-            }
-            "undone" => drop(b.end_failed(branch)),
-            "suspended" => drop(b.suspend(branch)),
-            _ => {}
-        }
-    }
+    works_in_branches(&b);
     if has_parts {
         let part = Command::BodyPart {
             connection: a.connection.key.number,

@@ -67,10 +67,12 @@ pub enum Plant {
     BranchOutlivesSession,
     /// What a prepared branch accepted can be had after a start.
     AcceptedOfBranchOffered,
+    /// Branches are not in the snapshot.
+    BranchesLeftOut,
 }
 
 /// All of them, by the names that tests give.
-const NAMES: [(&str, Plant); 29] = [
+const NAMES: [(&str, Plant); 30] = [
     ("later-batch-overtakes", Plant::LaterBatchOvertakes),
     ("batch-in-two-records", Plant::BatchInTwoRecords),
     ("accept-not-said", Plant::AcceptNotSaid),
@@ -100,6 +102,7 @@ const NAMES: [(&str, Plant); 29] = [
     ("outcome-not-said", Plant::OutcomeNotSaid),
     ("branch-outlives-session", Plant::BranchOutlivesSession),
     ("accepted-of-branch-offered", Plant::AcceptedOfBranchOffered),
+    ("branches-left-out", Plant::BranchesLeftOut),
 ];
 
 thread_local! {

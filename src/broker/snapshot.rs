@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
+use super::branch::Branches;
 use super::core::Core;
 use super::encoding::{Decoder, Encoder, EncodingError, Record};
 use super::message::{BodyHandle, Message};
@@ -55,6 +56,9 @@ impl Core {
                     subscription.cursor = 0;
                 }
             }
+        }
+        if is_planted(Plant::BranchesLeftOut) {
+            self.branches = Branches::default();
         }
         if is_planted(Plant::OwnerLeftOut) {
             let slots: Vec<u32> = self.queues.iter().map(|(slot, _)| slot).collect();

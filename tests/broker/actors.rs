@@ -266,7 +266,7 @@ pub fn branch(seeded: &mut Seeded, broker: &Broker, name: &str) {
     session.dtx_select();
     let xid = name.to_owned();
     session.start(&xid);
-    let queue: &str = *seeded.pick(&QUEUES[..3]);
+    let queue = *seeded.pick(&QUEUES[..3]);
     session.subscribe(queue, "d");
     session.flow("d", 1 + seeded.below(6) as u32);
     for _ in 0..seeded.below(4) {
