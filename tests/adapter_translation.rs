@@ -260,8 +260,7 @@ fn what_is_not_built_is_answered_540_and_named() {
         resume_id: "y".into(),
     };
     let commands = [
-        (Command::DtxSelect(Default::default()), (6, 1)),
-        (Command::DtxRecover(Default::default()), (6, 8)),
+        (Command::DtxForget(Default::default()), (6, 5)),
         (Command::FileQos(Default::default()), (9, 1)),
         (Command::StreamQos(Default::default()), (10, 1)),
         (Command::MessageResume(resume), (4, 6)),
@@ -468,7 +467,7 @@ fn a_detach_behind_a_command_that_fails_is_answered() {
     let world = World::new();
     let mut pair = world.connect();
     pair.attach(0, "failing");
-    pair.send(Command::DtxSelect(Default::default()));
+    pair.send(Command::FileQos(Default::default()));
     pair.client.detach(0);
     pair.run();
     assert!(
@@ -486,7 +485,7 @@ fn after_a_failed_session_its_name_and_channel_are_free() {
     let mut pair = world.connect();
     for _ in 0..3 {
         pair.attach(0, "again");
-        pair.send(Command::DtxSelect(Default::default()));
+        pair.send(Command::FileQos(Default::default()));
         pair.declare("never");
         pair.run();
         pair.exception();
@@ -725,5 +724,75 @@ fn a_commit_of_persistent_messages_is_refused_without_room_and_one_of_accepts_is
         }
         pair.heard.clear();
         world.group.close(Millis(1), pair.number);
+    }
+}
+
+fn xid(octets: usize) -> wire::DtxXid {
+    wire::DtxXid {
+        format: 0,
+        global_id: vec![b'x'; octets],
+        branch_id: Vec::new(),
+    }
+}
+
+#[test]
+fn xid_that_is_longer_than_xa_allows_is_an_invalid_argument() {
+    for octets in [64, 65] {
+        let world = World::new();
+        let mut pair = world.connect();
+        pair.attach(0, "long");
+        pair.send(Command::DtxSelect(Default::default()));
+        pair.send(Command::DtxStart(wire::DtxStart {
+            xid: xid(octets),
+            ..Default::default()
+        }));
+        pair.run();
+        let is_told = |event: &Event| matches!(event, Event::Result { .. });
+        match octets {
+            64 => assert!(pair.heard.iter().any(is_told), "{:?}", pair.heard),
+            _ => assert_eq!(
+                pair.exception().error_code,
+                wire::ErrorCode::INVALID_ARGUMENT
+            ),
+        }
+    }
+}
+
+#[test]
+fn timeout_of_a_branch_has_a_default_and_a_maximum() {
+    let world = World::new();
+    let mut pair = world.connect();
+    pair.attach(0, "timeouts");
+    pair.send(Command::DtxSelect(Default::default()));
+    let start = wire::DtxStart {
+        xid: xid(1),
+        ..Default::default()
+    };
+    pair.send(Command::DtxStart(start));
+    for timeout in [3600, 0, 3601] {
+        let xid = xid(1);
+        pair.send(Command::DtxSetTimeout(wire::DtxSetTimeout { xid, timeout }));
+        pair.run();
+        if timeout > 3600 {
+            assert_eq!(
+                pair.exception().error_code,
+                wire::ErrorCode::INVALID_ARGUMENT
+            );
+            return;
+        }
+        pair.heard.clear();
+        pair.send(Command::DtxGetTimeout(wire::DtxGetTimeout {
+            xid: self::xid(1),
+        }));
+        pair.run();
+        let told = pair.heard.iter().find_map(|event| match event {
+            Event::Result { value, .. } => value.clone(),
+            _ => None,
+        });
+        let told = told
+            .expect("an answer")
+            .parse::<wire::DtxGetTimeoutResult>();
+        let expected = if timeout == 0 { 60 } else { timeout };
+        assert_eq!(told.map(|told| told.timeout), Ok(expected));
     }
 }

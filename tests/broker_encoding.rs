@@ -6,7 +6,7 @@ mod broker;
 use std::collections::BTreeSet;
 
 use broker::seeded::Seeded;
-use broker::{Broker, MEMBER, ids, range};
+use broker::{Broker, MEMBER, Session, ids, range};
 use bytes::Bytes;
 use ferrymq::broker::encoding::{Decoder, Encoder, Record};
 use ferrymq::broker::ids::{ChannelKey, ConnectionNumber, GroupTime, MemberId, QueueId, ShardId};
@@ -28,8 +28,32 @@ fn decoded<T: Record>(bytes: &[u8]) -> Option<T> {
     decoder.is_at_end().then_some(value)
 }
 
+/// Branches in every state.
+fn works_in_branches(session: &Session) {
+    drop(session.told());
+    session.dtx_select();
+    for branch in ["prepared", "undone", "suspended", "open"] {
+        session.start(branch);
+        session.publish("q", branch);
+        match branch {
+            "prepared" => {
+                session.accept(ids([5]));
+                session.end(branch);
+                session.prepare(branch);
+            }
+            "undone" => _ = session.end_failed(branch),
+            "suspended" => _ = session.suspend(branch),
+            _ => {}
+        }
+    }
+}
+
 /// A broker in the middle of everything that a core can hold.
 fn busy() -> Broker {
+    busy_with(true)
+}
+
+fn busy_with(has_parts: bool) -> Broker {
     let broker = Broker::new();
     broker.pass(17);
     let (a, b, c) = (
@@ -75,6 +99,15 @@ fn busy() -> Broker {
     c.select();
     c.publish("q", "in transaction");
     c.accept(range(0, 0));
+    works_in_branches(&b);
+    if has_parts {
+        let part = Command::BodyPart {
+            connection: a.connection.key.number,
+            at: 0,
+            octets: Bytes::from_static(b"begun"),
+        };
+        broker.entry(MEMBER, vec![part]);
+    }
     broker.hold_work();
     a.purge("q");
     c.flush("b");
@@ -88,15 +121,17 @@ fn busy() -> Broker {
 
 #[test]
 fn snapshot_in_the_middle_of_everything_gives_the_same_state() {
-    let broker = busy();
-    loop {
-        broker.core(|core| {
-            let same = core.freeze().encode().decode().expect("its own snapshot");
-            assert_eq!(same.digest(), core.digest());
-            assert_eq!(same.freeze().encode(), core.freeze().encode());
-        });
-        if !broker.continue_once() {
-            break;
+    for has_parts in [false, true] {
+        let broker = busy_with(has_parts);
+        loop {
+            broker.core(|core| {
+                let same = core.freeze().encode().decode().expect("its own snapshot");
+                assert_eq!(same.digest(), core.digest());
+                assert_eq!(same.freeze().encode(), core.freeze().encode());
+            });
+            if !broker.continue_once() {
+                break;
+            }
         }
     }
 }

@@ -6,12 +6,12 @@ mod broker;
 
 use std::collections::BTreeSet;
 
-use broker::actors::{Actor, Tally, connect, sound_arguments, step};
+use broker::actors::{Actor, Tally, branch, connect, sound_arguments, step};
 use broker::durable::{self, At, compare, recovered};
 use broker::seeded::Seeded;
 use broker::{Broker, MEMBER, Session};
 use ferrymq::broker::facts::{Enqueued, Fact, FactRecord};
-use ferrymq::broker::ids::MemberId;
+use ferrymq::broker::ids::{MemberId, QueueKey};
 use ferrymq::broker::{Command, Options};
 use ferrymq::wire::{DeliveryMode, Value};
 
@@ -31,7 +31,7 @@ fn options() -> Options {
 fn is_of_messages(fact: &Fact) -> bool {
     matches!(
         fact,
-        Fact::Enqueued(_) | Fact::Dequeued(_) | Fact::Rejected(_)
+        Fact::Enqueued(_) | Fact::Dequeued(_) | Fact::Rejected(_) | Fact::Prepared(_)
     )
 }
 
@@ -108,13 +108,14 @@ fn names_one_of(fact: &Fact, places: &BTreeSet<At>) -> bool {
 fn places(records: &[FactRecord]) -> BTreeSet<At> {
     let facts = records.iter().flat_map(|record| &record.facts);
     let of = |fact: &Fact| match fact {
-        Fact::Enqueued(fact) => fact.places.clone(),
-        _ => Default::default(),
+        Fact::Enqueued(fact) => {
+            let places = fact.places.iter();
+            places.map(|place| (place.queue, place.position)).collect()
+        }
+        Fact::Prepared(branch) => vec![(QueueKey::BRANCHES, branch.number)],
+        _ => Vec::new(),
     };
-    facts
-        .flat_map(of)
-        .map(|place| (place.queue, place.position))
-        .collect()
+    facts.flat_map(of).collect()
 }
 
 /// Definitions that a later checkpoint stands for are left out.
@@ -231,6 +232,7 @@ struct Met {
     rejected: usize,
     rerouting: usize,
     bindings: usize,
+    branches: usize,
     lives: usize,
 }
 
@@ -285,6 +287,10 @@ impl Run {
             let name = format!("wire {round}");
             rewire(&mut self.seeded, &self.broker, &name);
         }
+        if self.seeded.once_in(6) {
+            let name = format!("branch {round}");
+            branch(&mut self.seeded, &self.broker, &name);
+        }
         if self.seeded.once_in(5) {
             self.broker.continue_once();
         }
@@ -316,6 +322,7 @@ impl Run {
         met.checks += 1;
         met.messages += durable.messages.len();
         met.bindings += durable.bindings.len();
+        met.branches += durable.branches.len();
         met.rejected += durable.rejected.len();
         met.rerouting += durable.rerouting.len();
         if is_long || self.seeded.once_in(4) {
@@ -375,11 +382,12 @@ fn whatever_a_journal_does_the_recovered_core_is_the_one_that_was() {
     }
     assert!(met.told.delivered > 300 && met.checks > 300 && met.lives > 15);
     assert!(met.bindings > 2000, "{}", met.bindings);
+    assert!(met.branches > 1000, "{}", met.branches);
     assert!(met.messages > 10_000 && met.rejected > 100 && met.rerouting > 10);
 }
 
 /// What goes wrong in the facts of an entry.
-const FAULTS: [(&str, Fault); 6] = [
+const FAULTS: [(&str, Fault); 10] = [
     ("messages that left are not said", |record| {
         record
             .facts
@@ -415,6 +423,30 @@ const FAULTS: [(&str, Fault); 6] = [
         record
             .facts
             .retain(|fact| !matches!(fact, Fact::Rejected(_)));
+    }),
+    ("prepared branches are not said", |record| {
+        record
+            .facts
+            .retain(|fact| !matches!(fact, Fact::Prepared(_)));
+    }),
+    ("outcomes of branches are not said", |record| {
+        let is_outcome =
+            |fact: &Fact| matches!(fact, Fact::Dequeued(fact) if fact.queue == QueueKey::BRANCHES);
+        record.facts.retain(|fact| !is_outcome(fact));
+    }),
+    ("what branches accept is not said", |record| {
+        for fact in &mut record.facts {
+            if let Fact::Prepared(branch) = fact {
+                branch.accepts.clear();
+            }
+        }
+    }),
+    ("a branch publishes its first message only", |record| {
+        for fact in &mut record.facts {
+            if let Fact::Prepared(branch) = fact {
+                branch.publishes.truncate(1);
+            }
+        }
     }),
     ("deleted queues take their messages with them", |record| {
         for fact in &mut record.facts {

@@ -11,6 +11,9 @@ mod answers;
 #[path = "entries/author.rs"]
 mod author;
 #[allow(dead_code)]
+#[path = "runner/branches.rs"]
+mod branches;
+#[allow(dead_code)]
 #[path = "runner/cluster.rs"]
 mod cluster;
 #[allow(dead_code)]

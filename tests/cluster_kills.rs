@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use cluster_kills_members::{Member, until_serving};
 use cluster_kills_network as network;
+use durable_load::branches;
 use durable_load::judge::Judge;
 use durable_load::runs::{self, Load};
 use durable_support::plants::{self, Row};
@@ -307,6 +308,7 @@ impl Run<'_> {
 
     /// Compares what each member shows with what must be; gives how many messages there are.
     async fn look(&mut self) -> Result<usize, String> {
+        branches::resolve(network::address(1), &mut self.judge).await?;
         let mut shown = Vec::new();
         for member in 1..=MEMBERS {
             let found = runs::look(network::address(member)).await?;

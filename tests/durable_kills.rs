@@ -13,6 +13,7 @@ mod server_support;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use durable_load::branches;
 use durable_load::judge::Judge;
 use durable_load::runs::{self, Load};
 use durable_support::plants::{self, Row};
@@ -38,7 +39,7 @@ const fn row(plant: &'static str, says: &'static [&'static str]) -> Row {
 /// What was accepted is there, or was known to be gone and is.
 const RETURNED: &[&str] = &["accept: Completed", "was_there: Some(false)"];
 
-const PLANTS: [Row; 5] = [
+const PLANTS: [Row; 7] = [
     row("accept-not-said", RETURNED),
     row(
         "completion-before-sync",
@@ -52,6 +53,14 @@ const PLANTS: [Row; 5] = [
     row("place-left-out", &["is in one of its queues and not in"]),
     row("flag-lost", &["without the flag"]),
     row("compaction-drops-dequeues", RETURNED),
+    row(
+        "prepared-not-said",
+        &["is not in doubt any more", "accept: In("],
+    ),
+    row(
+        "outcome-not-said",
+        &["is in doubt, and was decided", "is in doubt, and was never"],
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -140,7 +149,7 @@ impl Run<'_> {
                 self.kill_early();
             }
             broker = self.start();
-            backlog = self.look(&broker).await?;
+            backlog = self.look(&mut broker).await?;
             let ledger = runs::ledger_of(self.directory, life);
             std::fs::remove_file(ledger).map_err(|error| error.to_string())?;
             self.recovered += backlog;
@@ -185,7 +194,17 @@ impl Run<'_> {
     }
 
     /// Compares what is there with what must be; gives how many messages there are.
-    async fn look(&mut self, broker: &Broker) -> Result<usize, String> {
+    async fn look(&mut self, broker: &mut Broker) -> Result<usize, String> {
+        let in_doubt = branches::in_doubt(broker.address()).await?;
+        if !in_doubt.is_empty() && self.random.below(3) == 0 {
+            stop(broker, "KILL");
+            *broker = self.start();
+            let again = branches::in_doubt(broker.address()).await?;
+            if again != in_doubt {
+                return Err(format!("in doubt were {in_doubt:?}, and are {again:?}"));
+            }
+        }
+        branches::resolve(broker.address(), &mut self.judge).await?;
         let found = runs::look(broker.address()).await?;
         self.judge.check(&found);
         runs::look_at_definitions(broker.address(), &mut self.judge).await;

@@ -3,6 +3,8 @@
 mod durable_support;
 mod server_support;
 
+#[path = "durable_restart/branches.rs"]
+mod branches;
 #[path = "durable_restart/damage.rs"]
 mod damage;
 #[path = "durable_restart/definitions.rs"]

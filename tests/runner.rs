@@ -9,6 +9,8 @@
 
 #[path = "runner/answers.rs"]
 mod answers;
+#[path = "runner/branches.rs"]
+mod branches;
 #[path = "runner/canaries.rs"]
 mod canaries;
 #[path = "runner/cluster.rs"]

@@ -83,6 +83,7 @@ async fn a_driver_that_panics_ends_its_connection_and_is_told_of_at_the_end() {
         realm: "QPID".into(),
         connections_max: 0,
         is_nodelay: true,
+        dtx_timeouts: Default::default(),
         known_hosts: Default::default(),
     });
     let any = SocketAddr::from(([127, 0, 0, 1], 0));

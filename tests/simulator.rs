@@ -8,6 +8,9 @@
 #[allow(dead_code)]
 #[path = "runner/answers.rs"]
 mod answers;
+#[allow(dead_code)]
+#[path = "runner/branches.rs"]
+mod branches;
 #[path = "simulator/checks/mod.rs"]
 mod checks;
 #[allow(dead_code)]

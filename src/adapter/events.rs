@@ -8,6 +8,7 @@ use crate::broker::{Command, ConnectionRecord, Request};
 use crate::protocol::{Connection, Event};
 use crate::wire::{self, CloseCode, Text};
 
+use super::dtx::DtxTimeouts;
 use super::message::Transfers;
 use super::outflow::Outflow;
 use super::request::{self, Outcome};
@@ -30,6 +31,7 @@ pub struct Adapter {
     pub(super) room: Room,
     /// Channels whose sessions are about to fail, since a delivery was lost: no other may be sent.
     pub(super) spoiled: BTreeSet<u16>,
+    dtx_timeouts: DtxTimeouts,
 }
 
 /// What no further event may overtake: a channel between two sessions.
@@ -59,7 +61,13 @@ impl Adapter {
             transfers: Transfers::default(),
             room: Room::default(),
             spoiled: BTreeSet::new(),
+            dtx_timeouts: DtxTimeouts::default(),
         }
+    }
+
+    /// Says how long work in branches of distributed transactions may take.
+    pub fn set_dtx_timeouts(&mut self, timeouts: DtxTimeouts) {
+        self.dtx_timeouts = timeouts;
     }
 
     /// Translates an event of an open connection. Events that belong to negotiation, or to
@@ -75,7 +83,7 @@ impl Adapter {
                 body,
             } => {
                 self.log_exception(channel, &command);
-                match request::of(command, header.as_ref(), body.as_ref()) {
+                match request::of(command, header.as_ref(), body.as_ref(), self.dtx_timeouts) {
                     Outcome::Request(request) => {
                         let request = self.room.admitted(channel, request);
                         self.command(channel, id, sync, request);

@@ -11,8 +11,8 @@
 //! compiled once to see that it is sound, what is not built is refused. It does no I/O and knows no
 //! clock; it logs the errors of peers.
 //!
-//! One file an AMQP class: `session`, `execution`, `message`, `tx`, `exchange`, `queue`, and those
-//! that are not built: `dtx`, `file`, `stream`. `events` and `effects` are the two directions,
+//! One file an AMQP class: `session`, `execution`, `message`, `tx`, `dtx`, `exchange`, `queue`, and
+//! those that are not built: `file`, `stream`. `events` and `effects` are the two directions,
 //! `outflow` counts what waits for the socket, `room` refuses what has none.
 
 mod dtx;
@@ -31,4 +31,5 @@ mod session;
 mod stream;
 mod tx;
 
+pub use dtx::DtxTimeouts;
 pub use events::Adapter;

@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 
+use super::dtx::DtxTimeouts;
 use super::{dtx, exchange, execution, file, message, queue, stream, tx};
+use crate::broker::branch::DtxRequest;
 use crate::broker::limits::BATCH_BYTES_MAX;
 use crate::broker::{Refusal, Request};
 use crate::protocol::Body;
@@ -29,6 +31,7 @@ pub(super) fn batch_bytes(request: &Request) -> usize {
     match request {
         Request::Transfer { message, .. } => usize::try_from(message.size()).unwrap_or(usize::MAX),
         Request::QueueQuery(_) | Request::ExchangeQuery(_) => BATCH_BYTES_MAX,
+        Request::Dtx(request) if **request == DtxRequest::Recover => BATCH_BYTES_MAX,
         Request::Accept { transfers }
         | Request::Release { transfers, .. }
         | Request::Reject { transfers }
@@ -46,7 +49,12 @@ pub(super) fn named(commands: &SequenceSet) -> usize {
 }
 
 /// Translates a command. `header` and `body` are there for commands with content only.
-pub(super) fn of(command: Command, header: Option<&Bytes>, body: Option<&Body>) -> Outcome {
+pub(super) fn of(
+    command: Command,
+    header: Option<&Bytes>,
+    body: Option<&Body>,
+    timeouts: DtxTimeouts,
+) -> Outcome {
     use Command as C;
     match command {
         C::MessageTransfer(transfer) => message::transfer(transfer, header, body),
@@ -83,7 +91,7 @@ pub(super) fn of(command: Command, header: Option<&Bytes>, body: Option<&Body>) 
         | C::DtxPrepare(_)
         | C::DtxRecover(_)
         | C::DtxRollback(_)
-        | C::DtxSetTimeout(_) => dtx::request(&command).into(),
+        | C::DtxSetTimeout(_) => dtx::request(&command, timeouts).into(),
         C::FileQos(_)
         | C::FileQosOk(_)
         | C::FileConsume(_)

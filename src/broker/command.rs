@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::branch::DtxRequest;
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use super::ids::{ChannelKey, ConnectionNumber, GroupTime, MemberId, ShardId};
 use super::message::Message;
@@ -316,6 +317,8 @@ pub enum Request {
     Nothing,
     /// `message.transfer` of a message that has come ahead in [`Command::BodyPart`]s.
     TransferOfParts(Box<TransferOfParts>),
+    /// A command of the class `dtx`.
+    Dtx(Box<DtxRequest>),
 }
 record_enum!(Request {
     0 = Sync,
@@ -346,6 +349,7 @@ record_enum!(Request {
     25 = Refused(refusal),
     26 = Nothing,
     27 = TransferOfParts(publish),
+    28 = Dtx(request),
 });
 
 /// Why a command was refused before it was proposed.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 
+use super::branch::{Acquired, Branches};
 use super::command::{Batch, Command, Origin};
 use super::connections::Connections;
 use super::effect::{Applied, Out, Wants};
@@ -52,6 +53,8 @@ pub enum Work {
     Evict(QueueRef),
     /// A queue's time to go has come.
     Depart(QueueRef),
+    /// Messages that a branch accepted are given back.
+    GiveBack(VecDeque<Acquired>),
 }
 record_enum!(Work {
     0 = Dispatch(queue),
@@ -60,6 +63,7 @@ record_enum!(Work {
     3 = Expire(queue, position),
     4 = Evict(queue),
     5 = Depart(queue),
+    6 = GiveBack(accepted),
 });
 
 /// Plain counters of the whole core.
@@ -141,6 +145,8 @@ pub struct Core {
     pub(super) parts: Parts,
     /// When queues that nobody uses go.
     pub(super) departures: BTreeSet<(GroupTime, QueueRef)>,
+    /// Branches of distributed transactions.
+    pub(super) branches: Branches,
 }
 record!(Core {
     shard,
@@ -167,6 +173,7 @@ record!(Core {
     parts,
 } since 2 {
     departures = BTreeSet::new(),
+    branches = Branches::default(),
 });
 
 impl Core {
@@ -196,6 +203,7 @@ impl Core {
             scratch: Scratch::default(),
             parts: Parts::default(),
             departures: BTreeSet::new(),
+            branches: Branches::default(),
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);
@@ -296,12 +304,18 @@ impl Core {
         self.parts.bytes()
     }
 
+    /// How many branches of distributed transactions there are, and how many of them are prepared.
+    pub fn branch_counts(&self) -> (usize, usize) {
+        (self.branches.len(), self.branches.prepared().count())
+    }
+
     /// What the core wants of its sequencer.
     pub fn wants(&self) -> Wants {
         let departure = self.departures.first();
+        let deadline = self.purge_due.min(self.branches.deadline());
         Wants {
             work: !self.work.is_empty(),
-            deadline: departure.map_or(self.purge_due, |(due, _)| self.purge_due.min(*due)),
+            deadline: departure.map_or(deadline, |(due, _)| deadline.min(*due)),
         }
     }
 
@@ -469,6 +483,7 @@ impl Core {
             self.departures.pop_first();
             self.work.push_back(Work::Depart(queue));
         }
+        self.expire_branches();
         self.run_work(out);
         if self.time < self.purge_due {
             return;

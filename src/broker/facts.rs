@@ -6,8 +6,8 @@
 //!
 //! There are two kinds.
 //!
-//! - *Message facts* ([`Fact::Enqueued`], [`Fact::Dequeued`], [`Fact::Rejected`]) mean the same in
-//!   whatever order and however often they are read, because a queue's key and a position in it are
+//! - *Message facts* ([`Fact::Enqueued`], [`Fact::Dequeued`], [`Fact::Rejected`], and
+//!   [`Fact::Prepared`]) mean the same in whatever order and however often they are read, because a queue's key and a position in it are
 //!   never used again: a message is at a place if an `Enqueued` names the place and no `Dequeued`
 //!   does. So a journal may copy those that are [`super::Core::still_needed`] forward and forget
 //!   the rest.
@@ -29,6 +29,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
+use super::branch::Xid;
 use super::encoding::{Decoder, Encoder, EncodingError, MessageBy, Record, record, record_enum};
 use super::ids::{GroupTime, QueueKey};
 use super::limits;
@@ -42,7 +43,7 @@ pub const VERSION: u8 = 1;
 
 /// What one batch decided, or what a compaction carries forward. All of it survives or nothing.
 ///
-/// How large one gets follows from the bounds of a batch: a commit, with
+/// How large one gets follows from the bounds of a batch: a commit, or a branch that is prepared, with
 /// [`limits::TRANSACTION_BYTES_MAX`], is the largest, at less than 512 MiB; rerouting is bounded by
 /// [`limits::REROUTED_BYTES_PER_STEP`]. Beside messages there are 24 octets for each place.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,6 +95,9 @@ pub enum Fact {
     },
     /// All definitions there are: those before it do not count.
     Definitions(Box<Definitions>),
+    /// A branch was prepared. A [`Fact::Dequeued`] that names [`QueueKey::BRANCHES`] and its number
+    /// says that its outcome was decided.
+    Prepared(Box<Prepared>),
 }
 record_enum!(Fact {
     1 = Enqueued(fact),
@@ -106,6 +110,7 @@ record_enum!(Fact {
     8 = Bound(definition),
     9 = Unbound { exchange, queue, key },
     10 = Definitions(definitions),
+    11 = Prepared(branch),
 });
 
 /// A message with all durable queues that one routing put it into. It says all that is needed: the
@@ -156,6 +161,37 @@ pub struct Rejected {
     pub positions: Positions,
 }
 record!(Rejected { queue, positions });
+
+/// A branch of a distributed transaction that can be committed: what of its work is durable. Of a
+/// branch of which nothing is, it is said too, since its transaction manager will ask.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepared {
+    /// Its number: no other branch ever has it.
+    pub number: u64,
+    /// Its xid: another branch may have it later.
+    pub xid: Xid,
+    /// Seconds that work in it might take.
+    pub timeout: u32,
+    /// Messages to be published, in order.
+    pub publishes: Vec<PreparedPublish>,
+    /// Messages to be dequeued, by queue.
+    pub accepts: Vec<(QueueKey, Positions)>,
+}
+record!(Prepared { number, xid, timeout, publishes, accepts }
+    if number > 0 && is_counted(number), else "branch's number");
+
+/// A message that a prepared branch publishes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PreparedPublish {
+    /// Which message.
+    pub handle: BodyHandle,
+    /// When its time runs out; [`GroupTime::NEVER`] without time to live.
+    pub expires: GroupTime,
+    /// The durable queues to which it was routed.
+    pub queues: Vec<QueueKey>,
+    /// What it is.
+    pub message: Arc<Message>,
+}
 
 /// Positions as ranges, first and last, in order and apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -328,42 +364,118 @@ impl Record for Enqueued {
         } = self;
         handle.encode(to);
         places.encode(to);
-        let (content, header) = (message.content(), message.header().len());
-        (u8::from(message.has_header) | u8::from(message.has_body) << 1).encode(to);
-        (header as u32).encode(to);
-        ((content.len() - header) as u32).encode(to);
-        to.content(message);
+        encode_message(message, to);
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
-        let handle = BodyHandle::decode(from)?;
-        if !is_counted(handle.index) {
-            return Err(from.error("message handle"));
-        }
+        let handle = decode_handle(from)?;
         let places: SmallVec<[Place; 1]> = Record::decode(from)?;
-        let flags = u8::decode(from)?;
-        let (header, body) = (u32::decode(from)?, u32::decode(from)?);
-        let header_at = from.offset();
-        let encoded = EncodedMessage {
-            handle,
-            has_header: flags & 1 != 0,
-            has_body: flags & 2 != 0,
-            header: from.raw(header as usize, "message header")?,
-            body: from.raw(body as usize, "message body")?,
-            header_at,
-            places: places.len(),
-        };
-        let message = match &mut from.message_by {
-            Some(make) => make(&encoded)?,
-            None => encoded.message()?,
-        };
-        if !message.is_persistent {
-            return Err(from.error("persistent message"));
-        }
+        let message = decode_message(handle, places.len(), from)?;
         Ok(Enqueued {
             handle,
             places,
             message,
         })
+    }
+}
+
+impl Record for PreparedPublish {
+    fn encode(&self, to: &mut Encoder) {
+        let Self {
+            handle,
+            expires,
+            queues,
+            message,
+        } = self;
+        handle.encode(to);
+        expires.encode(to);
+        queues.encode(to);
+        encode_message(message, to);
+    }
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
+        let handle = decode_handle(from)?;
+        let expires = GroupTime::decode(from)?;
+        let queues: Vec<QueueKey> = Record::decode(from)?;
+        let message = decode_message(handle, queues.len(), from)?;
+        Ok(PreparedPublish {
+            handle,
+            expires,
+            queues,
+            message,
+        })
+    }
+}
+
+fn decode_handle(from: &mut Decoder<'_>) -> Result<BodyHandle, EncodingError> {
+    let handle = BodyHandle::decode(from)?;
+    match is_counted(handle.index) {
+        true => Ok(handle),
+        false => Err(from.error("message handle")),
+    }
+}
+
+fn encode_message(message: &Arc<Message>, to: &mut Encoder) {
+    let (content, header) = (message.content(), message.header().len());
+    (u8::from(message.has_header) | u8::from(message.has_body) << 1).encode(to);
+    (header as u32).encode(to);
+    ((content.len() - header) as u32).encode(to);
+    to.content(message);
+}
+
+/// A message that is in so many places, or is to come to them.
+fn decode_message(
+    handle: BodyHandle,
+    places: usize,
+    from: &mut Decoder<'_>,
+) -> Result<Arc<Message>, EncodingError> {
+    let flags = u8::decode(from)?;
+    let (header, body) = (u32::decode(from)?, u32::decode(from)?);
+    let header_at = from.offset();
+    let encoded = EncodedMessage {
+        handle,
+        has_header: flags & 1 != 0,
+        has_body: flags & 2 != 0,
+        header: from.raw(header as usize, "message header")?,
+        body: from.raw(body as usize, "message body")?,
+        header_at,
+        places,
+    };
+    let message = match &mut from.message_by {
+        Some(make) => make(&encoded)?,
+        None => encoded.message()?,
+    };
+    match message.is_persistent {
+        true => Ok(message),
+        false => Err(from.error("persistent message")),
+    }
+}
+
+impl Fact {
+    /// The messages that it brings, each with the number of its places, in the order in which they
+    /// are encoded.
+    pub fn messages(&self) -> impl Iterator<Item = (&Arc<Message>, usize)> {
+        let enqueued = match self {
+            Fact::Enqueued(fact) => Some((&fact.message, fact.places.len())),
+            _ => None,
+        };
+        let prepared = match self {
+            Fact::Prepared(branch) => branch.publishes.as_slice(),
+            _ => &[],
+        };
+        let prepared = prepared.iter().map(|one| (&one.message, one.queues.len()));
+        enqueued.into_iter().chain(prepared)
+    }
+
+    /// The same, to be replaced by others with the same content.
+    pub fn messages_mut(&mut self) -> impl Iterator<Item = &mut Arc<Message>> {
+        let (enqueued, prepared) = match self {
+            Fact::Enqueued(fact) => (Some(&mut fact.message), None),
+            Fact::Prepared(branch) => (None, Some(branch.publishes.iter_mut())),
+            _ => (None, None),
+        };
+        let prepared = prepared.into_iter().flatten();
+        enqueued
+            .into_iter()
+            .chain(prepared.map(|one| &mut one.message))
     }
 }
 
@@ -448,7 +560,8 @@ pub struct EncodedFacts {
     pub octets: Vec<u8>,
     /// These, each with the offset in `octets` before which it belongs.
     pub shared: Vec<(usize, Bytes)>,
-    /// Where in all octets together the content of each [`Fact::Enqueued`]'s message begins.
+    /// Where in all octets together the content of each message begins, as [`Fact::messages`] gives
+    /// them.
     pub contents: Vec<usize>,
 }
 

@@ -73,7 +73,19 @@ pub struct QueueRef {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueKey(pub u64);
 
+impl QueueKey {
+    /// No queue: what facts say of outcomes of prepared branches, they say as of a queue whose
+    /// positions are the branches' numbers. Keys of queues are counted from 1.
+    pub const BRANCHES: QueueKey = QueueKey(0);
+}
+
 impl QueueRef {
+    /// [`QueueKey::BRANCHES`] as a queue's name.
+    pub const BRANCHES: QueueRef = QueueRef {
+        id: QueueId::NOWHERE,
+        incarnation: 0,
+    };
+
     /// The queue's name in facts.
     pub fn key(self) -> QueueKey {
         QueueKey(self.incarnation)

@@ -44,6 +44,22 @@ pub const TRANSACTION_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// Operations of one open transaction, for the same reason.
 pub const TRANSACTION_OPERATIONS_MAX: usize = 1_000_000;
 
+/// Octets of either part of an xid: X/Open XA's number for both.
+pub const XID_PART_BYTES_MAX: usize = 64;
+
+/// Branches of distributed transactions, those that are rolled back and remembered included: they
+/// outlive the sessions that made them, so no bound of a session holds them. Transaction managers have
+/// some hundreds in doubt after a crash. `dtx.recover` names all in one answer, of less than 2 MiB.
+pub const BRANCHES_MAX: usize = 10_000;
+
+/// Octets of what all branches publish, for the same reason; of one branch as of one transaction.
+pub const BRANCHES_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// Milliseconds for which a branch is remembered that was rolled back without being asked: whoever
+/// comes later to end it finds that it is not known, which comes to the same. Long enough for a
+/// transaction manager that starts anew.
+pub const UNDONE_BRANCH_MS: u64 = 600_000;
+
 /// Deliveries of one session that are not settled: a client that never accepts stops receiving.
 pub const UNSETTLED_PER_SESSION_MAX: usize = 1_000_000;
 

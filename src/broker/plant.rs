@@ -59,10 +59,20 @@ pub enum Plant {
     NameTakenTwice,
     /// A message is offered to two.
     OfferedTwice,
+    /// That a branch is prepared leaves no fact.
+    PreparedNotSaid,
+    /// What became of a prepared branch leaves no fact.
+    OutcomeNotSaid,
+    /// A branch can be committed though a session has ended in it.
+    BranchOutlivesSession,
+    /// What a prepared branch accepted can be had after a start.
+    AcceptedOfBranchOffered,
+    /// Branches are not in the snapshot.
+    BranchesLeftOut,
 }
 
 /// All of them, by the names that tests give.
-const NAMES: [(&str, Plant); 25] = [
+const NAMES: [(&str, Plant); 30] = [
     ("later-batch-overtakes", Plant::LaterBatchOvertakes),
     ("batch-in-two-records", Plant::BatchInTwoRecords),
     ("accept-not-said", Plant::AcceptNotSaid),
@@ -88,6 +98,11 @@ const NAMES: [(&str, Plant); 25] = [
     ("owner-left-out", Plant::OwnerLeftOut),
     ("name-taken-twice", Plant::NameTakenTwice),
     ("offered-twice", Plant::OfferedTwice),
+    ("prepared-not-said", Plant::PreparedNotSaid),
+    ("outcome-not-said", Plant::OutcomeNotSaid),
+    ("branch-outlives-session", Plant::BranchOutlivesSession),
+    ("accepted-of-branch-offered", Plant::AcceptedOfBranchOffered),
+    ("branches-left-out", Plant::BranchesLeftOut),
 ];
 
 thread_local! {

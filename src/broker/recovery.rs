@@ -10,16 +10,19 @@
 //! - A durable queue that was exclusive belongs to nobody, since its owner was a session. One that is
 //!   auto-delete stays until it has been used again and is no longer.
 //! - An alternate exchange that was not durable is none any more.
+//! - A branch that was prepared still is, and waits for its outcome; others are no more.
 //! - Messages whose time has run out, the time the broker was down included, are dropped as they
 //!   are when it runs: they are not delivered, and do not go to an alternate exchange. The core has
 //!   work for that at once.
 //!
 //! Not as in qpidd, which lets the time to live begin again: it goes on.
 
+mod branches;
 mod places;
 
 use std::collections::BTreeMap;
 
+use self::branches::Prepareds;
 use self::places::{Places, Recovered};
 use super::blocks::Blocks;
 use super::core::{Core, Work};
@@ -28,7 +31,7 @@ use super::exchange::Kind;
 use super::exchanges::Exchange;
 use super::facts::{
     BindingDefinition, Definitions, Dequeued, Enqueued, ExchangeDefinition, Fact, FactRecord,
-    QueueDefinition, Rejected,
+    Prepared, QueueDefinition, Rejected,
 };
 use super::held::Held;
 use super::ids::{ConnectionKey, ExchangeId, QueueId, QueueKey, QueueRef, ShardId};
@@ -78,6 +81,7 @@ pub struct Recovery {
     places: BTreeMap<QueueKey, Places>,
     /// Deleted queues whose messages go on to an exchange.
     rerouting: BTreeMap<QueueKey, ExchangeId>,
+    prepared: Prepareds,
     contradiction: Option<Contradiction>,
 }
 
@@ -89,6 +93,7 @@ impl Recovery {
             core: Core::new(shard, options),
             places: BTreeMap::new(),
             rerouting: BTreeMap::new(),
+            prepared: Prepareds::default(),
             contradiction: None,
         }
     }
@@ -148,6 +153,7 @@ impl Recovery {
                 key,
             } => self.unbind(&exchange, queue, &key)?,
             Fact::Definitions(definitions) => self.define_anew(*definitions)?,
+            Fact::Prepared(branch) => self.branch_prepared(*branch),
         }
         Ok(())
     }
@@ -171,7 +177,17 @@ impl Recovery {
         }
     }
 
+    fn branch_prepared(&mut self, branch: Prepared) {
+        for publish in &branch.publishes {
+            self.core.index = self.core.index.max(publish.handle.index);
+        }
+        self.prepared.prepared(branch);
+    }
+
     fn dequeued(&mut self, fact: &Dequeued) {
+        if fact.queue == QueueKey::BRANCHES {
+            return self.prepared.completed(fact);
+        }
         let places = self.places(fact.queue);
         places.dequeued_before(fact.before);
         for (first, last) in &fact.positions.0 {
@@ -389,6 +405,7 @@ impl Recovery {
             }
         }
         core.work.extend(expiring);
+        self.prepared.restore(&mut core);
         let_go_later(&mut core);
         Ok(core)
     }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
+use super::branch::Branches;
 use super::core::Core;
 use super::encoding::{Decoder, Encoder, EncodingError, FORMAT, Record};
 use super::message::{BodyHandle, Message};
@@ -73,6 +74,9 @@ impl Core {
                     subscription.cursor = 0;
                 }
             }
+        }
+        if is_planted(Plant::BranchesLeftOut) {
+            self.branches = Branches::default();
         }
         if is_planted(Plant::OwnerLeftOut) {
             let slots: Vec<u32> = self.queues.iter().map(|(slot, _)| slot).collect();
@@ -276,6 +280,7 @@ impl Thawing {
             core.settle_in_queues();
         }
         core.hold_anew();
+        core.promise_anew();
         core.forget_as_planted();
         match state.is_at_end() {
             true => Ok(core),

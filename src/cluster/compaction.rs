@@ -3,7 +3,7 @@
 //! A segment of which little is still needed is removed, after what is needed of it was appended
 //! again. What is needed:
 //!
-//! - messages that are still at a place: the core knows;
+//! - messages that are still at a place, and prepared branches: the core knows;
 //! - that messages have left, as long as an older segment says that they came: a segment that says so
 //!   of many stays until those older ones have gone, or it would be written again and again;
 //! - definitions, if there is no checkpoint of them after it: all that there are now are written as
@@ -269,7 +269,7 @@ impl<N: Fn() -> Millis> Round<'_, N> {
         let mut messages = Vec::new();
         for fact in record.facts {
             match fact {
-                Fact::Enqueued(_) | Fact::Rejected(_) => messages.push(fact),
+                Fact::Enqueued(_) | Fact::Rejected(_) | Fact::Prepared(_) => messages.push(fact),
                 Fact::Dequeued(fact) => {
                     let left = self.left.entry(fact.queue).or_default();
                     left.said_in = left.said_in.max(victim);

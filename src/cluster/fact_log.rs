@@ -8,11 +8,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::Millis;
 use super::home::{Home, JournalCell};
 use super::paging::MemoryLimit;
 use crate::broker::encoding::{EncodingError, MessageBy};
-use crate::broker::facts::{Dequeued, EncodedFacts, EncodedMessage, Enqueued, Fact, FactRecord};
+use crate::broker::facts::{
+    Dequeued, EncodedFacts, EncodedMessage, Enqueued, Fact, FactRecord, Prepared,
+};
 use crate::broker::held;
 use crate::broker::ids::{GroupTime, QueueKey, ShardId};
 use crate::broker::message::Message;
@@ -198,6 +202,12 @@ impl Said {
                         (*first, *last) = ((*first).min(position), (*last).max(position));
                     }
                 }
+                Fact::Prepared(branch) => {
+                    let number = branch.number;
+                    let range = queues.entry(QueueKey::BRANCHES);
+                    let (first, last) = range.or_insert((number, number));
+                    (*first, *last) = ((*first).min(number), (*last).max(number));
+                }
                 Fact::Dequeued(fact) => left.entry(fact.queue).or_default().note(fact),
                 Fact::Definitions(_) => self.checkpoint = Some((segment, place.bytes())),
                 _ => {}
@@ -376,8 +386,8 @@ impl FactLog {
         record: &mut FactRecord,
     ) -> Result<(Place, EncodedFacts), String> {
         for fact in &mut record.facts {
-            if let Fact::Enqueued(fact) = fact {
-                fact.message = fact.message.fetch()?;
+            for message in fact.messages_mut() {
+                *message = message.fetch()?;
             }
         }
         let encoded = record.encode_sharing();
@@ -406,26 +416,50 @@ impl FactLog {
         encoded: &EncodedFacts,
     ) {
         let is_over = self.memory.is_passed_by(core);
-        let enqueued = record.facts.iter().filter_map(|fact| match fact {
-            Fact::Enqueued(fact) => Some(fact),
-            _ => None,
-        });
         let start = match self.plant {
             Plant::BodyElsewhere => 0,
             _ => STAMP_BYTES,
         };
-        for (fact, at) in enqueued.zip(&encoded.contents) {
-            let home = Home::new(
-                &self.cell,
-                place,
-                start + at,
-                &fact.message,
-                fact.places.len(),
-            );
-            if self.plant == Plant::LiveNotCounted {
-                home.count_no_more();
+        let mut contents = encoded.contents.iter();
+        for fact in &record.facts {
+            let messages = fact.messages().zip(&mut contents);
+            let homes = messages.map(|((message, places), at)| {
+                let home = Home::new(&self.cell, place, start + at, message, places);
+                if self.plant == Plant::LiveNotCounted {
+                    home.count_no_more();
+                }
+                Arc::new(home)
+            });
+            let homes: SmallVec<[Arc<Home>; 1]> = homes.collect();
+            match fact {
+                Fact::Enqueued(fact) => {
+                    for home in homes {
+                        self.settle_home(core, fact, home, is_over);
+                    }
+                }
+                Fact::Prepared(branch) => self.settle_homes_in_branch(core, branch, homes),
+                _ => {}
             }
-            self.settle_home(core, fact, Arc::new(home), is_over);
+        }
+    }
+
+    /// The same for the messages that a prepared branch publishes. Their bodies stay in memory:
+    /// branches have a bound of their own.
+    fn settle_homes_in_branch(
+        &self,
+        core: &Core,
+        branch: &Prepared,
+        homes: SmallVec<[Arc<Home>; 1]>,
+    ) {
+        let held: BTreeMap<_, _> = core.messages_of_branch(branch.number).collect();
+        for (publish, home) in branch.publishes.iter().zip(homes) {
+            publish.message.set_home(home.clone());
+            if let Some(held) = held.get(&publish.handle)
+                && !Arc::ptr_eq(held, &publish.message)
+                && self.plant != Plant::HomesKept
+            {
+                held.set_home(home);
+            }
         }
     }
 

@@ -31,7 +31,7 @@ use super::doorbell::Doorbell;
 use super::limits;
 use super::peers::steward::KnownHosts;
 use super::registry::Registry;
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, DtxTimeouts};
 use crate::broker::ids::ConnectionNumber;
 use crate::broker::{ConnectionRecord, Effect};
 use crate::cluster::{Group, Outstanding};
@@ -54,6 +54,8 @@ pub struct Shared {
     pub connections_max: u32,
     /// Whether small frames are sent at once.
     pub is_nodelay: bool,
+    /// How long work in branches of distributed transactions may take.
+    pub dtx_timeouts: DtxTimeouts,
     /// Where clients find the members of this broker's cluster.
     pub known_hosts: KnownHosts,
 }
@@ -394,10 +396,12 @@ impl Driver {
         };
         self.shared.registry.opened(tokio::task::id(), number);
         tracing::debug!(target: "Network", "{}: open as {:?}", self.peer, record.user);
+        let mut adapter = Adapter::new(number, record);
+        adapter.set_dtx_timeouts(self.shared.dtx_timeouts);
         self.open = Some(Open {
             _counted: counted,
             seat,
-            adapter: Adapter::new(number, record),
+            adapter,
             bell,
             effects: Vec::new(),
             outstanding: Outstanding::default(),

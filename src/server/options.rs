@@ -113,6 +113,25 @@ pub struct Options {
           value_parser = seconds)]
     pub queue_purge_interval: u64,
 
+    /// Seconds that work in a branch of a distributed transaction may take unless it says otherwise;
+    /// 0 is without end
+    #[arg(
+        long,
+        env = "QPID_DTX_DEFAULT_TIMEOUT",
+        value_name = "SECONDS",
+        default_value_t = 60
+    )]
+    pub dtx_default_timeout: u32,
+
+    /// Seconds that it can say at most; 0 is no limit
+    #[arg(
+        long,
+        env = "QPID_DTX_MAX_TIMEOUT",
+        value_name = "SECONDS",
+        default_value_t = 3600
+    )]
+    pub dtx_max_timeout: u32,
+
     /// Threads that serve connections; without it one more than there are processors
     #[arg(long, env = "QPID_WORKER_THREADS", value_name = "N",
           value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -377,6 +396,8 @@ mod tests {
         assert_eq!(options.max_connections, 500);
         assert_eq!(options.queue_purge_interval, 600_000);
         assert_eq!(options.default_queue_limit, 104_857_600);
+        assert_eq!(options.dtx_default_timeout, 60);
+        assert_eq!(options.dtx_max_timeout, 3600);
         assert_eq!(options.log.log_enable, ["notice+"]);
         assert!(options.tcp_nodelay && options.log.log_to_stderr);
         assert_eq!(options.access(), Auth::NotConfigured);

@@ -21,6 +21,7 @@ use super::options::{GroupKind, Options};
 use super::peers::steward::KnownHosts;
 use super::registry::Registry;
 use super::{limits, members, sequencer, storage};
+use crate::adapter::DtxTimeouts;
 use crate::broker;
 use crate::cluster::{Group, lockstep};
 use crate::protocol::{Bounds, BrokerConfig};
@@ -88,6 +89,10 @@ async fn serve(options: Options) -> Result<Ended, String> {
         realm: Text::from(options.realm.as_str()),
         connections_max: options.max_connections,
         is_nodelay: options.tcp_nodelay,
+        dtx_timeouts: DtxTimeouts {
+            default_seconds: options.dtx_default_timeout,
+            seconds_max: options.dtx_max_timeout,
+        },
         known_hosts,
     });
     let (stop, stopped) = watch::channel(false);

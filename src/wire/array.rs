@@ -5,6 +5,7 @@ use super::cursor::Cursor;
 use super::decode_error::{DecodeError, Problem};
 use super::encode;
 use super::generated::type_code;
+use super::struct32::Struct32;
 use super::value::Value;
 use super::value_code::{self, VALUE_BYTES, Width};
 
@@ -39,6 +40,14 @@ impl Array {
         Self {
             code: type_code::STR16,
             items: texts.into_iter().map(item).collect(),
+        }
+    }
+
+    /// An array of `struct32`.
+    pub fn of_struct32(structs: impl IntoIterator<Item = Struct32>) -> Self {
+        Self {
+            code: type_code::STRUCT32,
+            items: structs.into_iter().map(Value::Struct32).collect(),
         }
     }
 

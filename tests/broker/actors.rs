@@ -1,7 +1,9 @@
 //! Clients that do anything at all, from a seed.
 
 use super::seeded::Seeded;
+use super::session::{commit, end, prepare, xid};
 use super::{Broker, Connection, Session, Told, message_with};
+use ferrymq::broker::branch::DtxRequest;
 use ferrymq::broker::ids::MemberId;
 use ferrymq::broker::queue::settings::Settings;
 use ferrymq::broker::{Command, Request};
@@ -27,6 +29,7 @@ pub struct Actor {
     pub session: Session,
     destinations: Vec<String>,
     is_transactional: bool,
+    is_in_branches: bool,
 }
 
 impl Actor {
@@ -35,6 +38,7 @@ impl Actor {
             session,
             destinations: Vec::new(),
             is_transactional: false,
+            is_in_branches: false,
         }
     }
 }
@@ -286,6 +290,63 @@ pub fn settle(seeded: &mut Seeded, session: &Session) {
     }
 }
 
+/// Seconds for which work in an actor's branch may take; some branches run out of time.
+const BRANCH_SECONDS: u32 = 1;
+
+/// Something about one of a few branches, in whatever state that is.
+pub fn dtx_command(seeded: &mut Seeded, session: &Session) {
+    let xid = xid(*seeded.pick(&["x", "y", "z"]));
+    let request = match seeded.below(20) {
+        0..=5 => DtxRequest::Start {
+            xid,
+            join: seeded.once_in(3),
+            resume: seeded.once_in(8),
+            timeout: *seeded.pick(&[0, BRANCH_SECONDS]),
+        },
+        6..=9 => DtxRequest::End {
+            xid,
+            fail: seeded.once_in(8),
+            suspend: seeded.once_in(5),
+        },
+        10..=13 => DtxRequest::Prepare { xid },
+        14..=15 => DtxRequest::Commit {
+            xid,
+            one_phase: seeded.once_in(3),
+        },
+        16 => DtxRequest::Rollback { xid },
+        17 => DtxRequest::Recover,
+        18 => DtxRequest::SetTimeout {
+            xid,
+            timeout: BRANCH_SECONDS + 1,
+        },
+        _ => DtxRequest::GetTimeout { xid },
+    };
+    session.send(Request::Dtx(Box::new(request)));
+}
+
+/// A branch from its beginning to some point: what a client does that knows what it wants.
+pub fn branch(seeded: &mut Seeded, broker: &Broker, name: &str) {
+    let session = broker.session(name);
+    session.dtx_select();
+    let xid = name.to_owned();
+    session.start(&xid);
+    let queue = *seeded.pick(&QUEUES[..3]);
+    session.subscribe(queue, "d");
+    session.flow("d", 1 + seeded.below(6) as u32);
+    for _ in 0..seeded.below(4) {
+        publish(seeded, &session);
+    }
+    session.accept(some_ids(seeded));
+    for request in [end(&xid, false, false), prepare(&xid), commit(&xid, false)] {
+        if !seeded.once_in(5) {
+            session.send(Request::Dtx(Box::new(request)));
+        }
+    }
+    if seeded.once_in(3) {
+        session.detach();
+    }
+}
+
 pub fn actor_command(seeded: &mut Seeded, actor: &mut Actor) {
     let session = &actor.session;
     match seeded.below(20) {
@@ -294,6 +355,11 @@ pub fn actor_command(seeded: &mut Seeded, actor: &mut Actor) {
         3..=8 => publish(seeded, session),
         9..=12 => subscription_command(seeded, actor),
         13..=17 => settle(seeded, session),
+        18 if seeded.once_in(10) => {
+            session.dtx_select();
+            actor.is_in_branches = true;
+        }
+        19 if actor.is_in_branches || seeded.once_in(200) => dtx_command(seeded, session),
         18 if seeded.once_in(10) => {
             session.select();
             actor.is_transactional = true;
@@ -352,7 +418,11 @@ pub fn step(seeded: &mut Seeded, broker: &Broker, actors: &mut [Actor], tally: &
         }
         2..=4 => connection.drained(seeded.below(9) as u32, seeded.below(900) as u64),
         5 => {
-            broker.pass(seeded.below(4) as u64);
+            let milliseconds = match seeded.once_in(20) {
+                true => 1000 * u64::from(BRANCH_SECONDS),
+                false => seeded.below(4) as u64,
+            };
+            broker.pass(milliseconds);
             broker.sequencer(Command::Tick);
         }
         6 => drop(broker.continue_once()),

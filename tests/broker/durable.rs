@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use ferrymq::broker::encoding::{Decoder, Encoder, Record};
-use ferrymq::broker::facts::{BindingDefinition, ExchangeDefinition, Fact, QueueDefinition};
+use ferrymq::broker::facts::{
+    BindingDefinition, ExchangeDefinition, Fact, Prepared, QueueDefinition,
+};
 use ferrymq::broker::ids::{GroupTime, QueueKey, ShardId};
 use ferrymq::broker::message::BodyHandle;
 use ferrymq::broker::{Core, FactRecord, Options, Recovery};
@@ -24,6 +26,8 @@ pub struct Durable {
     pub rerouting: BTreeMap<QueueKey, String>,
     pub messages: BTreeMap<At, Held>,
     pub rejected: BTreeSet<At>,
+    /// Prepared branches by number.
+    pub branches: BTreeMap<u64, Prepared>,
 }
 
 /// A message at a place.
@@ -60,6 +64,7 @@ pub fn durable(core: &Core) -> (Durable, BTreeMap<QueueKey, u64>) {
         rerouting: BTreeMap::new(),
         messages: BTreeMap::new(),
         rejected: BTreeSet::new(),
+        branches: BTreeMap::new(),
     };
     for fact in core.message_facts() {
         durable.hold(&fact);
@@ -97,6 +102,10 @@ impl Durable {
                     self.rejected.extend(positions);
                 }
             }
+            Fact::Prepared(branch) => {
+                let branch = (**branch).clone();
+                assert!(self.branches.insert(branch.number, branch).is_none());
+            }
             other => panic!("no fact of a message: {other:?}"),
         }
     }
@@ -112,11 +121,8 @@ pub fn carried(record: &FactRecord) -> FactRecord {
         octets.splice(*at..*at, run.iter().copied());
     }
     assert!(octets == bytes.bytes, "sharing changes nothing");
-    let messages = record.facts.iter().filter_map(|fact| match fact {
-        Fact::Enqueued(fact) => Some(&fact.message),
-        _ => None,
-    });
-    for (at, message) in encoded.contents.iter().zip(messages) {
+    let messages = record.facts.iter().flat_map(Fact::messages);
+    for (at, (message, _)) in encoded.contents.iter().zip(messages) {
         assert!(
             octets[*at..].starts_with(message.content()),
             "where it is said to be"
@@ -179,6 +185,7 @@ fn difference(one: &Durable, other: &Durable) -> String {
     part("bindings", &one.bindings, &other.bindings);
     part("rerouting", &one.rerouting, &other.rerouting);
     part("rejected", &one.rejected, &other.rejected);
+    part("branches", &one.branches, &other.branches);
     let places = |of: &Durable| of.messages.keys().copied().collect::<BTreeSet<At>>();
     let (written, recovered) = (places(one), places(other));
     let lost: Vec<&At> = written.difference(&recovered).take(20).collect();

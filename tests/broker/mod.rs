@@ -12,7 +12,7 @@ pub mod actors;
 pub mod durable;
 #[path = "../wire_support/seeded.rs"]
 pub mod seeded;
-mod session;
+pub mod session;
 mod told;
 
 use std::cell::RefCell;

@@ -3,12 +3,14 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use ferrymq::broker::branch::{DtxRequest, Xid};
 use ferrymq::broker::{Command, Request};
 use ferrymq::wire::{
-    AcceptMode, AcquireMode, CommandId, CreditUnit, ExchangeBind, ExchangeBound,
-    ExchangeBoundResult, ExchangeDeclare, ExchangeDelete, ExchangeQuery, ExchangeQueryResult,
-    ExchangeUnbind, FlowMode, Map, MessageAcquired, MessageSubscribe, QueueDeclare, QueueDelete,
-    QueuePurge, QueueQuery, QueueQueryResult, SequenceSet, Struct, Value,
+    AcceptMode, AcquireMode, CommandId, CreditUnit, DtxGetTimeoutResult, DtxRecoverResult,
+    DtxXaResult, DtxXid, ExchangeBind, ExchangeBound, ExchangeBoundResult, ExchangeDeclare,
+    ExchangeDelete, ExchangeQuery, ExchangeQueryResult, ExchangeUnbind, FlowMode, Map,
+    MessageAcquired, MessageSubscribe, QueueDeclare, QueueDelete, QueuePurge, QueueQuery,
+    QueueQueryResult, SequenceSet, Struct, Value,
 };
 
 use super::told::{Arrived, Failure, Told};
@@ -433,4 +435,127 @@ impl Session {
     pub fn rollback(&self) {
         self.send(Request::TxRollback);
     }
+
+    // Branches of distributed transactions. Each has the xid of its name.
+
+    pub fn dtx_select(&self) {
+        self.send(Request::Dtx(Box::new(DtxRequest::Select)));
+    }
+
+    /// Asks, and gives the xa-status.
+    fn ask_xa(&self, request: DtxRequest) -> u16 {
+        self.send(Request::Dtx(Box::new(request)));
+        self.answer::<DtxXaResult>().status.0
+    }
+
+    /// Asks something that is refused.
+    pub fn refused_dtx(&self, request: DtxRequest) {
+        self.send(Request::Dtx(Box::new(request)));
+    }
+
+    pub fn start(&self, branch: &str) -> u16 {
+        self.start_with(branch, false, false)
+    }
+
+    pub fn join(&self, branch: &str) -> u16 {
+        self.start_with(branch, true, false)
+    }
+
+    pub fn resume(&self, branch: &str) -> u16 {
+        self.start_with(branch, false, true)
+    }
+
+    fn start_with(&self, branch: &str, join: bool, resume: bool) -> u16 {
+        self.ask_xa(start(branch, join, resume))
+    }
+
+    pub fn end(&self, branch: &str) -> u16 {
+        self.ask_xa(end(branch, false, false))
+    }
+
+    pub fn end_failed(&self, branch: &str) -> u16 {
+        self.ask_xa(end(branch, true, false))
+    }
+
+    pub fn suspend(&self, branch: &str) -> u16 {
+        self.ask_xa(end(branch, false, true))
+    }
+
+    pub fn prepare(&self, branch: &str) -> u16 {
+        self.ask_xa(prepare(branch))
+    }
+
+    pub fn commit_prepared(&self, branch: &str) -> u16 {
+        self.ask_xa(commit(branch, false))
+    }
+
+    pub fn commit_one_phase(&self, branch: &str) -> u16 {
+        self.ask_xa(commit(branch, true))
+    }
+
+    pub fn roll_back(&self, branch: &str) -> u16 {
+        self.ask_xa(rollback(branch))
+    }
+
+    pub fn timeout(&self, branch: &str) -> u32 {
+        let request = DtxRequest::GetTimeout { xid: xid(branch) };
+        self.send(Request::Dtx(Box::new(request)));
+        self.answer::<DtxGetTimeoutResult>().timeout
+    }
+
+    pub fn set_timeout(&self, branch: &str, timeout: u32) {
+        let xid = xid(branch);
+        let request = DtxRequest::SetTimeout { xid, timeout };
+        self.send(Request::Dtx(Box::new(request)));
+    }
+
+    /// The names of the branches that are prepared.
+    pub fn in_doubt(&self) -> Vec<String> {
+        self.send(Request::Dtx(Box::new(DtxRequest::Recover)));
+        let in_doubt = self.answer::<DtxRecoverResult>().in_doubt;
+        let name = |value: &Value| match value {
+            Value::Struct32(packed) => {
+                let xid = packed.parse::<DtxXid>().expect("an xid");
+                String::from_utf8(xid.global_id).expect("a name")
+            }
+            other => panic!("no xid: {other:?}"),
+        };
+        in_doubt.items.iter().map(name).collect()
+    }
+}
+
+/// Seconds for which work in a test's branch may take.
+pub const BRANCH_SECONDS: u32 = 60;
+
+/// The xid of a name.
+pub fn xid(branch: &str) -> Xid {
+    Xid::new(7, branch.as_bytes(), b"branch").expect("a short name")
+}
+
+pub fn start(branch: &str, join: bool, resume: bool) -> DtxRequest {
+    let (xid, timeout) = (xid(branch), BRANCH_SECONDS);
+    DtxRequest::Start {
+        xid,
+        join,
+        resume,
+        timeout,
+    }
+}
+
+pub fn end(branch: &str, fail: bool, suspend: bool) -> DtxRequest {
+    let xid = xid(branch);
+    DtxRequest::End { xid, fail, suspend }
+}
+
+pub fn prepare(branch: &str) -> DtxRequest {
+    DtxRequest::Prepare { xid: xid(branch) }
+}
+
+pub fn rollback(branch: &str) -> DtxRequest {
+    DtxRequest::Rollback { xid: xid(branch) }
+}
+
+pub fn commit(branch: &str, one_phase: bool) -> DtxRequest {
+    let xid = xid(branch);
+    DtxRequest::Commit { xid, one_phase }
 }

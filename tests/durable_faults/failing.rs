@@ -3,6 +3,7 @@
 use ferrymq::client::{Error, Session};
 use ferrymq::wire::Command;
 
+use crate::durable_load::branches;
 use crate::durable_load::judge::Judge;
 use crate::durable_load::runs::{self, Load};
 use crate::durable_support::*;
@@ -221,6 +222,7 @@ async fn under_load(fault: &Fault, n: u32, file_size: &str) -> Result<(), String
     let mut judge = Judge::default();
     load.finish(&mut judge)?;
     let broker = start(&directory, &options);
+    branches::resolve(broker.address(), &mut judge).await?;
     judge.check(&runs::look(broker.address()).await?);
     runs::look_at_definitions(broker.address(), &mut judge).await;
     judge.verdict()

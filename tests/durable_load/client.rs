@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use super::ledger::{Ledger, Line, Uid};
-use super::{DEFINED, FAN, FANNED, QUEUES, queues_of};
+use super::{BRANCHED, DEFINED, FAN, FANNED, QUEUES, branches, queues_of};
 
 /// Messages that may be sent to the queues and not delivered before publishers pause: the judge
 /// reads all that is left after each end.
@@ -214,6 +214,11 @@ async fn start(
     let consumer = Consumer::new(shared, QUEUES[2], true).await?;
     let producer = producer(6, QUEUES[3]).await?;
     task!("moves", run_moves(consumer, producer, random(6)));
+    let producer = |number, queue| Producer::new(shared, number, queue);
+    task!("batches b0", producer(7, BRANCHED).await?.in_batches(20));
+    let consumer = Consumer::new(shared, BRANCHED, false).await?;
+    let producer = producer(8, QUEUES[3]).await?;
+    task!("branches", run_branches(consumer, producer, random(8)));
     let session = shared.session().await?;
     task!("definitions", define(shared.clone(), session, random(7)));
     Ok(())
@@ -528,6 +533,77 @@ async fn run_moves(
             shared.confirmed(3);
             break;
         }
+    }
+}
+
+/// Moves messages from one queue to another, in branches of distributed transactions.
+async fn run_branches(
+    consumer: Consumer,
+    mut producer: Producer,
+    random: Dice,
+) -> Result<(), Error> {
+    // Both in one session.
+    producer.session = consumer.session.clone();
+    branches::select(&consumer.session).await?;
+    let mut branches = BranchWork {
+        consumer,
+        producer,
+        random,
+    };
+    loop {
+        branches.next().await?;
+    }
+}
+
+struct BranchWork {
+    consumer: Consumer,
+    producer: Producer,
+    random: Dice,
+}
+
+impl BranchWork {
+    async fn next(&mut self) -> Result<(), Error> {
+        let is_rolled_back = self.random.below(5) == 0;
+        // What a branch accepted that is rolled back would be delivered again in the same life.
+        let some = match is_rolled_back {
+            true => Vec::new(),
+            false => self.consumer.some(10).await?,
+        };
+        let shared = self.producer.shared.clone();
+        let tx = shared.transaction();
+        let (name, session) = (
+            branches::name(shared.life, tx),
+            self.consumer.session.clone(),
+        );
+        branches::start(&session, &name).await?;
+        if !some.is_empty() {
+            self.consumer.accept(&some, tx).await?;
+        }
+        for _ in 0..3 {
+            self.producer.send(self.producer.target, tx).await?;
+        }
+        branches::end(&session, &name).await?;
+        let is_one_phase = self.random.below(5) == 0;
+        if !is_one_phase {
+            shared.ledger.write([Line::PrepareSent { tx }]);
+            branches::prepare(&session, &name).await?;
+            shared.ledger.write([Line::Prepared { tx }]);
+            shared.confirmed(1);
+            // Most of its time a branch is prepared, so that an end finds it so.
+            tokio::time::sleep(Duration::from_millis(self.random.below(20))).await;
+        }
+        if is_rolled_back {
+            shared.ledger.write([Line::RolledBack { tx }]);
+            branches::roll_back(&session, &name).await?;
+            shared.ledger.write([Line::RollbackCompleted { tx }]);
+            return Ok(());
+        }
+        shared.ledger.write([Line::CommitSent { tx }]);
+        (0..3).for_each(|_| self.producer.count(self.producer.target));
+        branches::commit(&session, &name, is_one_phase).await?;
+        shared.ledger.write([Line::Committed { tx }]);
+        shared.confirmed(3);
+        Ok(())
     }
 }
 

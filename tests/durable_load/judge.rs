@@ -8,15 +8,17 @@
 //! - of what was neither, either may be true, and from then on stays so;
 //! - a transaction whose commit's completion was seen has happened, one without a commit has not,
 //!   and one between has happened wholly or not at all; the same for a message in several queues;
+//! - a branch whose prepare's completion was seen is in doubt, unless its outcome was asked for; one
+//!   in doubt does then what is decided;
 //! - what was never sent is not there, and nothing is there twice;
 //! - all is in the order in which each producer sent it, and flagged as redelivered: all of it after
 //!   a start of the only broker, in a group what was delivered before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::all_queues;
 use super::ledger::{Line, Uid};
 use super::queues_of;
+use super::{all_queues, branches};
 
 /// What a queue holds: messages in their order, each with its flag.
 pub type Found = BTreeMap<&'static str, Vec<(Uid, bool)>>;
@@ -46,6 +48,8 @@ struct Copy {
     accept: Accept,
     /// Whether it was there when it was last looked at.
     was_there: Option<bool>,
+    /// Whether it came when a branch was committed that an end had left in doubt: after a start.
+    is_late: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +66,9 @@ enum Outcome {
 #[derive(Clone, Debug, Default)]
 struct Transaction {
     outcome: Outcome,
+    is_prepare_sent: bool,
+    is_prepared: bool,
+    is_rollback_completed: bool,
     sent: Vec<(&'static str, Uid)>,
     accepted: Vec<(&'static str, Uid)>,
 }
@@ -82,6 +89,10 @@ pub struct Totals {
     /// Messages of which neither was known.
     pub unknown: u64,
     pub definitions: u64,
+    /// Branches that were seen to be prepared.
+    pub prepared: u64,
+    /// Branches that an end left in doubt.
+    pub in_doubt: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -197,6 +208,20 @@ impl Judge {
             Line::CommitSent { tx } => self.outcome(tx, Outcome::Unknown),
             Line::Committed { tx } => self.outcome(tx, Outcome::Committed),
             Line::RolledBack { tx } => self.outcome(tx, Outcome::RolledBack),
+            Line::RollbackCompleted { tx } => {
+                self.transactions
+                    .entry(tx)
+                    .or_default()
+                    .is_rollback_completed = true;
+            }
+            Line::PrepareSent { tx } => {
+                self.transactions.entry(tx).or_default().is_prepare_sent = true;
+            }
+            Line::Prepared { tx } => {
+                self.totals.prepared += 1;
+                self.totals.confirmed += 1;
+                self.transactions.entry(tx).or_default().is_prepared = true;
+            }
             Line::DeclareSent { queue } => {
                 self.definitions.insert(queue, Definition::default());
             }
@@ -239,6 +264,7 @@ impl Judge {
                 is_delivered: false,
                 accept: Accept::None,
                 was_there: None,
+                is_late: false,
             };
             self.copies.insert((queue, uid), copy);
             if tx > 0 {
@@ -257,14 +283,14 @@ impl Judge {
         };
         let was_delivered = std::mem::replace(&mut copy.is_delivered, true);
         let was_seen = std::mem::replace(&mut copy.was_seen, true);
-        let was_gone = copy.was_there == Some(false);
+        let (was_gone, is_late) = (copy.was_there == Some(false), copy.is_late);
         if was_delivered {
             self.violation(format!("{queue} delivers {uid} twice in life {life}"));
         }
         if was_gone {
             self.violation(format!("{queue} delivers {uid} again, which had gone"));
         }
-        let is_right = match self.is_group && is_old && !was_seen {
+        let is_right = match is_late || self.is_group && is_old && !was_seen {
             // It may have been on its way to a connection that was lost.
             true => true,
             false => redelivered == is_old,
@@ -279,6 +305,71 @@ impl Judge {
         if last.is_some_and(|last| last >= uid.number) {
             self.violation(format!("{queue} delivers {uid} behind {last:?}"));
         }
+    }
+
+    /// What becomes of the branches that are in doubt: true for a commit. Those that are not must
+    /// have had their outcome. Before the queues are looked at.
+    pub fn decide(&mut self, in_doubt: &BTreeSet<String>) -> Vec<(String, bool)> {
+        let mut decided = Vec::new();
+        let mut known = BTreeSet::new();
+        for name in in_doubt {
+            let tx = branches::parse(name).filter(|(life, _)| *life == self.life);
+            let found = tx.and_then(|(_, tx)| Some((tx, self.transactions.get(&tx)?)));
+            let Some((tx, transaction)) = found.filter(|(_, of)| of.is_prepare_sent) else {
+                self.violation(format!("{name} is in doubt, and was never prepared"));
+                continue;
+            };
+            if transaction.outcome == Outcome::Committed || transaction.is_rollback_completed {
+                let text = format!("{name} is in doubt, and was decided: {transaction:?}");
+                self.violation(text);
+            }
+            known.insert(tx);
+            self.totals.in_doubt += 1;
+            let is_commit = tx.is_multiple_of(2);
+            self.decided(tx, is_commit);
+            decided.push((name.clone(), is_commit));
+        }
+        let others: Vec<(u32, Transaction)> = self
+            .transactions
+            .iter()
+            .filter(|(tx, of)| of.is_prepared && !known.contains(tx))
+            .map(|(tx, of)| (*tx, of.clone()))
+            .collect();
+        for (tx, transaction) in others {
+            match transaction.outcome {
+                Outcome::Open => {
+                    let life = self.life;
+                    let text = format!("the branch {tx} of life {life} is not in doubt any more");
+                    self.violation(text);
+                }
+                // It was prepared, so the commit that was sent has happened.
+                Outcome::Unknown => self.outcome(tx, Outcome::Committed),
+                Outcome::Committed | Outcome::RolledBack => {}
+            }
+        }
+        decided
+    }
+
+    fn decided(&mut self, tx: u32, is_commit: bool) {
+        let outcome = match is_commit {
+            true => Outcome::Committed,
+            false => Outcome::RolledBack,
+        };
+        self.outcome(tx, outcome);
+        let sent = self.transactions.get(&tx).map(|of| of.sent.clone());
+        for key in sent.into_iter().flatten() {
+            if let Some(copy) = self.copies.get_mut(&key) {
+                copy.is_late = true;
+            }
+        }
+    }
+
+    /// Transactions of a group whose outcome nobody has asked for: some may be branches that wait.
+    pub fn left_open(&self) -> Vec<String> {
+        let open = self.transactions.iter().filter(|(_, transaction)| {
+            self.is_group && transaction.outcome == Outcome::Open && !transaction.is_prepared
+        });
+        open.map(|(tx, _)| branches::name(self.life, *tx)).collect()
     }
 
     /// Compares with what the queues hold now, at the beginning of another life.
@@ -321,7 +412,11 @@ impl Judge {
                     self.violation(format!("{queue} has {uid} twice"));
                 }
                 let copy = self.copies.get(&(*queue, *uid));
-                let must_be_flagged = !self.is_group || copy.is_some_and(|copy| copy.was_seen);
+                let is_late = copy.is_some_and(|copy| copy.is_late);
+                let must_be_flagged = match self.is_group {
+                    true => copy.is_some_and(|copy| copy.was_seen),
+                    false => !is_late,
+                };
                 if copy.is_none() {
                     self.violation(format!("{queue} has {uid}, which nobody sent there"));
                 }

@@ -57,7 +57,7 @@ impl Uid {
     }
 }
 
-/// A line of the ledger. `tx` is the transaction, 0 for none; lines are numbered by it within a life.
+/// A line of the ledger. `tx` is the transaction or branch, 0 for none; lines are numbered by it within a life.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     /// A message is about to be sent to a queue or exchange.
@@ -80,6 +80,12 @@ pub enum Line {
     Committed { tx: u32 },
     /// A rollback is about to be sent.
     RolledBack { tx: u32 },
+    /// Its completion came.
+    RollbackCompleted { tx: u32 },
+    /// A branch is about to be prepared.
+    PrepareSent { tx: u32 },
+    /// It is.
+    Prepared { tx: u32 },
     /// A queue is about to be declared and bound.
     DeclareSent { queue: String },
     /// Both are completed.
@@ -105,6 +111,9 @@ impl fmt::Display for Line {
             Line::CommitSent { tx } => write!(f, "commit-sent {tx}"),
             Line::Committed { tx } => write!(f, "committed {tx}"),
             Line::RolledBack { tx } => write!(f, "rolled-back {tx}"),
+            Line::RollbackCompleted { tx } => write!(f, "rollback-completed {tx}"),
+            Line::PrepareSent { tx } => write!(f, "prepare-sent {tx}"),
+            Line::Prepared { tx } => write!(f, "prepared {tx}"),
             Line::DeclareSent { queue } => write!(f, "declare-sent {queue}"),
             Line::Declared { queue } => write!(f, "declared {queue}"),
             Line::DeleteSent { queue } => write!(f, "delete-sent {queue}"),
@@ -144,6 +153,9 @@ impl Line {
             "commit-sent" => Line::CommitSent { tx: number(1)? },
             "committed" => Line::Committed { tx: number(1)? },
             "rolled-back" => Line::RolledBack { tx: number(1)? },
+            "rollback-completed" => Line::RollbackCompleted { tx: number(1)? },
+            "prepare-sent" => Line::PrepareSent { tx: number(1)? },
+            "prepared" => Line::Prepared { tx: number(1)? },
             "declare-sent" => Line::DeclareSent { queue: text(1)? },
             "declared" => Line::Declared { queue: text(1)? },
             "delete-sent" => Line::DeleteSent { queue: text(1)? },

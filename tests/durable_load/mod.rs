@@ -11,13 +11,17 @@
 //! ```
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod branches;
 pub mod client;
 pub mod judge;
 pub mod ledger;
 pub mod runs;
 
 /// Queues that are published to by their names, all durable.
-pub const QUEUES: [&str; 4] = ["q0", "q1", "q2", "q3"];
+pub const QUEUES: [&str; 5] = ["q0", "q1", "q2", "q3", BRANCHED];
+
+/// The queue that branches of distributed transactions consume.
+pub const BRANCHED: &str = "b0";
 
 /// Durable queues bound to [`FAN`]: what is published there is in both or in none.
 pub const FANNED: [&str; 2] = ["f0", "f1"];

@@ -14,7 +14,7 @@ const fn row(plant: &'static str, test: &'static [&'static str]) -> Row {
     }
 }
 
-const PLANTS: [Row; 11] = [
+const PLANTS: [Row; 14] = [
     row(
         "accept-not-said",
         &[
@@ -73,6 +73,27 @@ const PLANTS: [Row; 11] = [
         &[
             "--exact",
             "room::what_has_left_does_not_come_back_with_the_segment_that_said_so",
+        ],
+    ),
+    row(
+        "prepared-not-said",
+        &[
+            "--exact",
+            "branches::prepared_branch_is_in_doubt_after_both_ends_and_can_be_committed",
+        ],
+    ),
+    row(
+        "outcome-not-said",
+        &[
+            "--exact",
+            "branches::outcome_that_was_seen_holds_after_a_kill",
+        ],
+    ),
+    row(
+        "accepted-of-branch-offered",
+        &[
+            "--exact",
+            "branches::prepared_branch_is_in_doubt_after_both_ends_and_can_be_committed",
         ],
     ),
     // Either a definition is not there, or those that are contradict each other.

@@ -2,6 +2,7 @@
 //! durable.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod branches;
 pub mod plants;
 
 use std::fs;

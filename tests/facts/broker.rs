@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ferrymq::broker::branch::DtxRequest;
 use ferrymq::broker::facts::{Definitions, FactRecord};
 use ferrymq::broker::ids::MemberId;
 use ferrymq::broker::message::Message;
-use ferrymq::broker::{Core, Effect, Fact, Options};
+use ferrymq::broker::{Core, Effect, Fact, Options, Request};
 use ferrymq::cluster::compaction::Copied;
 use ferrymq::cluster::fact_log::{FactLog, Opening, Plant};
 use ferrymq::cluster::paging::Paging;
@@ -14,9 +15,9 @@ use ferrymq::cluster::solo::Solo;
 use ferrymq::cluster::{Group as _, Millis};
 use ferrymq::store::{self, Journal, SimulatedDisk, Turn, Writer};
 
-use super::client::Client;
+use super::client::{self, Client};
 use super::content;
-use super::ledger::{Found, Ledger, Observed, Thing};
+use super::ledger::{Doing, Found, Ledger, Observed, Thing};
 
 /// The wall-clock time at `Millis(0)`.
 const WALL_AT_ZERO: u64 = 1_700_000_000_000;
@@ -140,12 +141,16 @@ impl Broker {
         }
         observed.definitions = things(&definitions);
         let mut nobody = Ledger::default();
+        client.ask(Request::Dtx(Box::new(DtxRequest::Recover)), Doing::Nothing);
         loop {
             client.flush(&self.solo, &mut nobody, now);
             self.rest(now)?;
             client.take(&self.solo);
             let (mut messages, mut bytes) = (0, 0);
             for effect in client.effects().collect::<Vec<_>>() {
+                if let Effect::Result { value, .. } = &effect {
+                    observed.branches = client::in_doubt(value)?;
+                }
                 let Effect::Deliver(delivery) = effect else {
                     continue;
                 };
@@ -178,11 +183,14 @@ impl Broker {
     /// All bodies are where they are looked for, also of messages that are on their way.
     pub fn check_bodies(&self) -> Result<(), String> {
         let messages: Vec<Arc<Message>> = self.solo.read(|core| {
-            let facts = core.message_facts().filter_map(|fact| match fact {
-                Fact::Enqueued(fact) => Some(fact.message),
+            let facts = core.message_facts().filter_map(|fact| match &fact {
+                Fact::Enqueued(_) | Fact::Prepared(_) => {
+                    let messages = fact.messages().map(|(message, _)| message.clone());
+                    Some(messages.collect::<Vec<_>>())
+                }
                 _ => None,
             });
-            facts.collect()
+            facts.flatten().collect()
         });
         for message in messages {
             let message = message.fetch()?;
@@ -204,8 +212,16 @@ impl Broker {
                 let record = FactRecord::decode_with(facts, None);
                 let facts = record.map_err(|error| error.to_string())?.facts;
                 for fact in self.solo.read(|core| core.still_needed(&facts)) {
-                    if let Fact::Enqueued(fact) = fact {
-                        needed.insert(fact.handle, (segment.number, fact.message.size()));
+                    match fact {
+                        Fact::Enqueued(fact) => {
+                            needed.insert(fact.handle, (segment.number, fact.message.size()));
+                        }
+                        Fact::Prepared(branch) => {
+                            needed.extend(branch.publishes.iter().map(|publish| {
+                                (publish.handle, (segment.number, publish.message.size()))
+                            }))
+                        }
+                        _ => {}
                     }
                 }
                 Ok(())

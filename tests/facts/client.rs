@@ -1,14 +1,16 @@
 //! A client: one connection with one session, and what it knows.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::task::Waker;
 
+use ferrymq::broker::branch::{DtxRequest, Xid};
 use ferrymq::broker::ids::{ChannelKey, ConnectionNumber};
 use ferrymq::broker::{Command, ConnectionRecord, Delivery, Effect, Request};
 use ferrymq::cluster::solo::Solo;
 use ferrymq::cluster::{Group as _, Millis};
 use ferrymq::wire::{
-    self, AcceptMode, AcquireMode, CommandId, CreditUnit, DetachCode, SequenceSet,
+    self, AcceptMode, AcquireMode, CommandId, CreditUnit, DetachCode, DtxRecoverResult,
+    DtxXaResult, DtxXid, SequenceSet, Struct32, Value, XaStatus,
 };
 
 use super::content::{self, NOT_ACCEPTED};
@@ -25,6 +27,34 @@ struct Subscription {
     queue: String,
     /// The order of what came last for the first time.
     last: Option<Order>,
+}
+
+/// What becomes of work in a branch.
+#[derive(Clone, Copy, Debug)]
+pub enum Outcome {
+    Prepare,
+    CommitOnePhase,
+    Rollback,
+}
+
+/// The xid of a name.
+fn xid(name: &str) -> Xid {
+    Xid::new(1, name.as_bytes(), b"").expect("a short name")
+}
+
+/// The names of the branches in the answer to `dtx.recover`.
+pub fn in_doubt(answer: &Struct32) -> Result<BTreeSet<String>, String> {
+    let answer = answer.parse::<DtxRecoverResult>();
+    let in_doubt = answer.map_err(|error| error.to_string())?.in_doubt;
+    let name = |value: &Value| {
+        let Value::Struct32(packed) = value else {
+            return Err(format!("{value:?} is no xid"));
+        };
+        let xid = packed.parse::<DtxXid>();
+        let xid = xid.map_err(|error| error.to_string())?;
+        String::from_utf8(xid.global_id).map_err(|error| error.to_string())
+    };
+    in_doubt.items.iter().map(name).collect()
 }
 
 /// What a transaction has gathered.
@@ -49,8 +79,12 @@ pub struct Client {
     /// What was delivered and is not settled.
     pub held: BTreeMap<u32, Held>,
     subscriptions: BTreeMap<String, Subscription>,
-    /// The open transaction of one that has them.
+    /// The open transaction of one that has them, or what it does in its branch.
     pub transaction: Option<Transaction>,
+    /// The branch in which one works that has those.
+    branch: Option<String>,
+    /// How many branches it has begun.
+    branches: u64,
     /// Batches on their way.
     pub proposed: usize,
     /// Bodies that were not in memory.
@@ -71,6 +105,8 @@ impl Client {
             held: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
             transaction: has_transactions.then(Transaction::default),
+            branch: None,
+            branches: 0,
             proposed: 0,
             fetched: 0,
         };
@@ -94,6 +130,82 @@ impl Client {
             client.ask(Request::TxSelect, Doing::Nothing);
         }
         client
+    }
+
+    /// Connects one that works in branches.
+    pub fn in_branches(solo: &Solo, serial: u64, now: Millis) -> Client {
+        let mut client = Client::new(solo, serial, now, false);
+        client.transaction = Some(Transaction::default());
+        client.ask_dtx(DtxRequest::Select, Doing::Nothing);
+        client.start_branch();
+        client
+    }
+
+    fn start_branch(&mut self) {
+        self.branches += 1;
+        let name = format!("{} {}", self.serial, self.branches);
+        let start = DtxRequest::Start {
+            xid: xid(&name),
+            join: false,
+            resume: false,
+            timeout: 0,
+        };
+        self.branch = Some(name);
+        self.ask_dtx(start, Doing::Nothing);
+    }
+
+    fn ask_dtx(&mut self, request: DtxRequest, doing: Doing) {
+        self.ask(Request::Dtx(Box::new(request)), doing);
+    }
+
+    /// Ends the work in its branch in some way, and begins the next.
+    pub fn end_branch(&mut self, outcome: Outcome) {
+        let (Some(name), Some(transaction)) = (self.branch.take(), &mut self.transaction) else {
+            return;
+        };
+        let Transaction { sent, accepted } = std::mem::take(transaction);
+        let held = messages(accepted);
+        let xid = xid(&name);
+        let end = DtxRequest::End {
+            xid: xid.clone(),
+            fail: false,
+            suspend: false,
+        };
+        self.ask_dtx(end, Doing::Nothing);
+        let (request, doing) = match outcome {
+            Outcome::Prepare => {
+                let doing = Doing::Prepare(name, sent, held);
+                (DtxRequest::Prepare { xid }, doing)
+            }
+            Outcome::CommitOnePhase => {
+                let one_phase = true;
+                (
+                    DtxRequest::Commit { xid, one_phase },
+                    Doing::Commit(sent, held),
+                )
+            }
+            Outcome::Rollback => (DtxRequest::Rollback { xid }, Doing::Release(held)),
+        };
+        self.ask_dtx(request, doing);
+        self.start_branch();
+    }
+
+    /// Whether it works in branches.
+    pub fn has_branches(&self) -> bool {
+        self.branch.is_some()
+    }
+
+    /// Decides what becomes of a prepared branch, whoever did the work in it.
+    pub fn decide(&mut self, name: &str, is_commit: bool) {
+        let xid = xid(name);
+        let request = match is_commit {
+            true => DtxRequest::Commit {
+                xid,
+                one_phase: false,
+            },
+            false => DtxRequest::Rollback { xid },
+        };
+        self.ask_dtx(request, Doing::Decide(name.to_owned(), is_commit));
     }
 
     fn at(&self) -> ChannelKey {
@@ -316,6 +428,14 @@ impl Client {
             }
             Effect::Deliver(delivery) => self.delivered(delivery, ledger),
             Effect::Detached { code, .. } if code == DetachCode::NORMAL => Ok(()),
+            Effect::Result { value, .. } => {
+                let result = value.parse::<DtxXaResult>();
+                let status = result.map_err(|error| error.to_string())?.status;
+                match status {
+                    XaStatus::XA_OK => Ok(()),
+                    other => Err(format!("a branch came to {other:?}")),
+                }
+            }
             other => Err(format!("nobody expected {other:?}")),
         }
     }

@@ -1,5 +1,6 @@
 //! The tests.
 
+use ferrymq::broker::plant::{self, Plant as CorePlant};
 use ferrymq::cluster::fact_log::Plant;
 
 use super::run::{Run, Tally};
@@ -46,12 +47,23 @@ fn what_clients_saw_holds_after_any_crash() {
         kills,
         failures,
         orderly,
+        in_doubt,
+        decided,
     } = all;
     println!(
         "crash images of facts: {opened} opened, {records} records, {compactions} compactions, \
-         {pages} pages"
+         {pages} pages, {in_doubt} branches in doubt, {decided} decided"
     );
-    let counts = [compactions, pages, power_cuts, kills, failures, orderly];
+    let counts = [
+        compactions,
+        pages,
+        power_cuts,
+        kills,
+        failures,
+        orderly,
+        in_doubt,
+        decided,
+    ];
     let is_enough = images < IMAGES || counts.iter().all(|count| *count > 0);
     assert!(is_enough, "something never happened: {all:?}");
 }
@@ -82,6 +94,11 @@ fn compaction_of_large_definitions_comes_to_an_end() {
 #[test]
 fn a_message_copied_on_its_way_to_an_alternate_exchange_is_at_home_in_the_copy() {
     scenes::copied_while_leaving().unwrap_or_else(|text| panic!("{text}"));
+}
+
+#[test]
+fn a_prepared_branch_outlives_the_segments_that_it_was_written_to() {
+    scenes::prepared_branch_in_the_way().unwrap_or_else(|text| panic!("{text}"));
 }
 
 #[test]
@@ -176,4 +193,35 @@ fn planted_time_that_was_down_forgotten_is_found() {
 #[test]
 fn planted_live_octets_not_counted_are_found() {
     is_found(Plant::LiveNotCounted);
+}
+
+/// The same for a fault of the core.
+fn is_found_in_core(fault: CorePlant) {
+    plant::plant_here(Some(fault));
+    let found = run(Plant::None, SEED, PLANTED_IMAGES);
+    plant::plant_here(None);
+    match found {
+        Ok(tally) => panic!("{fault:?} was not found in {tally:?}"),
+        Err(text) => println!("{fault:?}: {text}"),
+    }
+}
+
+#[test]
+fn planted_branch_that_is_prepared_and_not_said_to_be_is_found() {
+    is_found_in_core(CorePlant::PreparedNotSaid);
+}
+
+#[test]
+fn planted_outcome_of_a_branch_that_is_not_said_is_found() {
+    is_found_in_core(CorePlant::OutcomeNotSaid);
+}
+
+#[test]
+fn planted_offer_of_what_a_branch_accepted_is_found() {
+    is_found_in_core(CorePlant::AcceptedOfBranchOffered);
+}
+
+#[test]
+fn planted_half_of_a_commit_is_found() {
+    is_found_in_core(CorePlant::HalfCommitted);
 }

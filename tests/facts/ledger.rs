@@ -34,6 +34,8 @@ pub enum Thing {
     Binding(String, String, String),
     /// A message in a queue.
     Message(String, u64),
+    /// A prepared branch.
+    Branch(String),
 }
 
 /// A message in a queue, as a client has it.
@@ -65,6 +67,10 @@ pub enum Doing {
     Reject(Vec<Held>),
     /// A transaction is committed.
     Commit(Vec<Sent>, Vec<Held>),
+    /// A branch is prepared.
+    Prepare(String, Vec<Sent>, Vec<Held>),
+    /// A prepared branch is committed, or rolled back.
+    Decide(String, bool),
     /// Somebody subscribes to a queue.
     Subscribe(String),
     /// A queue loses what nobody has.
@@ -111,11 +117,36 @@ struct Item {
     holder: Option<u64>,
     /// Whether it was delivered before.
     is_flagged: bool,
+    /// From which step to before which a prepared branch had it: then it cannot be seen.
+    in_branches: Vec<(Step, Option<Step>)>,
 }
 
 impl Item {
     fn is_there(&self) -> bool {
         self.removed.is_none() && !self.is_gone
+    }
+
+    fn is_in_branch(&self) -> bool {
+        let last = self.in_branches.last();
+        last.is_some_and(|(_, until)| until.is_none())
+    }
+
+    /// The steps at which branches have it.
+    fn hidden(&self) -> impl Iterator<Item = Range<Step>> {
+        let all = self.in_branches.iter();
+        all.map(|(from, until)| *from..until.unwrap_or(Step::MAX))
+    }
+
+    /// The steps at which it must be seen: all from `from` to before `until` at which no branch has
+    /// it.
+    fn shown(&self, from: Step, until: Step) -> Vec<Range<Step>> {
+        let (mut shown, mut next) = (Vec::new(), from);
+        for hidden in self.hidden() {
+            shown.push(next..hidden.start.min(until));
+            next = hidden.end;
+        }
+        shown.push(next..until);
+        shown
     }
 }
 
@@ -135,6 +166,8 @@ pub struct Observed {
     pub definitions: BTreeSet<Thing>,
     /// Messages of queues, in their order.
     pub queues: BTreeMap<String, Vec<Found>>,
+    /// Branches that are in doubt.
+    pub branches: BTreeSet<String>,
 }
 
 /// See the module.
@@ -149,6 +182,8 @@ pub struct Ledger {
     items: BTreeMap<Thing, Item>,
     /// Queues that somebody subscribed to in this life.
     subscribed: BTreeSet<String>,
+    /// What branches publish and accept that were prepared, whatever became of them.
+    branches: BTreeMap<String, (Vec<Sent>, Vec<Held>)>,
 }
 
 impl Ledger {
@@ -179,6 +214,12 @@ impl Ledger {
                     self.publish(sent, now, &mut changed);
                 }
             }
+            Doing::Prepare(branch, sent, held) => {
+                self.prepare(branch, (sent, held), &mut changed);
+            }
+            Doing::Decide(branch, is_commit) => {
+                self.decide(branch, *is_commit, now, &mut changed);
+            }
             Doing::Subscribe(queue) => self.subscribe(queue),
             Doing::Purge(queue) => self.purge(queue, now, &mut changed),
             Doing::DeclareExchange(name) => {
@@ -201,6 +242,50 @@ impl Ledger {
         changed
     }
 
+    /// A branch has messages from now on, whoever goes.
+    fn prepare(&mut self, branch: &str, (sent, held): (&[Sent], &[Held]), changed: &mut Changed) {
+        self.define(Thing::Branch(branch.to_owned()), true, changed);
+        for (queue, uid) in held {
+            let item = self.items.get_mut(&Thing::Message(queue.clone(), *uid));
+            if let Some(item) = item {
+                item.holder = None;
+                item.in_branches.push((self.step, None));
+            }
+        }
+        let work = (sent.to_vec(), held.to_vec());
+        self.branches.insert(branch.to_owned(), work);
+    }
+
+    fn decide(&mut self, branch: &str, is_commit: bool, now: u64, changed: &mut Changed) {
+        self.remove(&Thing::Branch(branch.to_owned()), changed);
+        let work = self.branches.get(branch).cloned();
+        let (sent, held) = work.unwrap_or_default();
+        if is_commit {
+            self.remove_held(&held, changed);
+            for sent in sent {
+                self.publish(&sent, now, changed);
+            }
+            return;
+        }
+        for (queue, uid) in held {
+            let thing = Thing::Message(queue, uid);
+            self.give_back(&thing);
+            let item = self.items.get_mut(&thing);
+            if let Some((_, until)) = item.and_then(|item| item.in_branches.last_mut()) {
+                *until = Some(self.step);
+            }
+        }
+    }
+
+    /// Branches that are prepared, for all that was asked.
+    pub fn in_doubt(&self) -> Vec<String> {
+        let branches = self.items.iter().filter_map(|(thing, item)| match thing {
+            Thing::Branch(name) if item.is_there() => Some(name.clone()),
+            _ => None,
+        });
+        branches.collect()
+    }
+
     fn define(&mut self, thing: Thing, is_durable: bool, changed: &mut Changed) {
         if !self.is_there(&thing) {
             let item = self.item(is_durable, NEVER);
@@ -220,6 +305,7 @@ impl Ledger {
             order: None,
             holder: None,
             is_flagged: false,
+            in_branches: Vec::new(),
         }
     }
 
@@ -344,7 +430,7 @@ impl Ledger {
     fn messages_of(&self, queue: &str) -> Vec<Thing> {
         let range = Thing::Message(queue.into(), 0)..=Thing::Message(queue.into(), u64::MAX);
         let all = self.items.range(range);
-        let there = all.filter(|(_, item)| item.is_there());
+        let there = all.filter(|(_, item)| item.is_there() && !item.is_in_branch());
         there.map(|(thing, _)| thing.clone()).collect()
     }
 
@@ -459,6 +545,11 @@ impl Ledger {
         if !item.is_there() {
             return Err(format!("{thing:?} was delivered and is gone: {item:?}"));
         }
+        if item.is_in_branch() {
+            return Err(format!(
+                "{thing:?} was delivered and a branch has it: {item:?}"
+            ));
+        }
         if let Some(holder) = item.holder {
             return Err(format!("{thing:?} was delivered and {holder} has it"));
         }
@@ -467,7 +558,8 @@ impl Ledger {
         }
         item.holder = holder;
         let order = item.order.filter(|_| !is_redelivered);
-        let (added, is_durable) = (item.added, item.is_durable);
+        let given_back = item.in_branches.last().and_then(|(_, until)| *until);
+        let (added, is_durable) = (item.added.max(given_back), item.is_durable);
         match holder {
             Some(_) if is_durable => self.saw(added.unwrap_or(0), &thing, "delivered"),
             Some(_) => {}
@@ -495,6 +587,7 @@ impl Ledger {
             self.judge_queue(queue, found, now)?;
         }
         let mut there = observed.definitions.clone();
+        there.extend(observed.branches.iter().cloned().map(Thing::Branch));
         let mut flagged = BTreeSet::new();
         for (queue, found) in &observed.queues {
             for found in found {
@@ -506,10 +599,19 @@ impl Ledger {
             }
         }
         self.judge_steps(&there, now)?;
-        self.items.retain(|thing, _| there.contains(thing));
+        self.branches
+            .retain(|branch, _| observed.branches.contains(branch));
+        let held = self.branches.values().flat_map(|(_, held)| held);
+        let held: BTreeSet<Thing> = held
+            .map(|(queue, uid)| Thing::Message(queue.clone(), *uid))
+            .collect();
+        self.items
+            .retain(|thing, item| there.contains(thing) || item.is_durable && held.contains(thing));
         for (thing, item) in &mut self.items {
+            let is_held = held.contains(thing);
             (item.added, item.removed, item.may_be_gone) = (None, None, None);
-            (item.holder, item.is_flagged) = (None, flagged.contains(thing));
+            (item.holder, item.is_flagged) = (None, is_held || flagged.contains(thing));
+            item.in_branches = is_held.then_some((0, None)).into_iter().collect();
         }
         (self.step, self.seen) = (0, (0, String::new()));
         self.life += 1;
@@ -580,12 +682,17 @@ impl Ledger {
         let mut forbidden: Vec<(Range<Step>, &Thing)> = Vec::new();
         for (thing, item) in &self.items {
             let may_be_gone = item.is_gone || !item.is_durable || item.expires <= now;
-            if there.contains(thing) || may_be_gone {
+            if there.contains(thing) {
+                forbidden.extend(item.hidden().map(|range| (range, thing)));
+                continue;
+            }
+            if may_be_gone {
                 continue;
             }
             let until = item.removed.into_iter().chain(item.may_be_gone).min();
-            let range = item.added.unwrap_or(0)..until.unwrap_or(Step::MAX);
-            forbidden.push((range, thing));
+            let (from, until) = (item.added.unwrap_or(0), until.unwrap_or(Step::MAX));
+            let shown = item.shown(from, until).into_iter();
+            forbidden.extend(shown.map(|range| (range, thing)));
         }
         let is_lost = |step: Step| forbidden.iter().find(|(range, _)| range.contains(&step));
         match (least..=most).find(|step| is_lost(*step).is_none()) {
@@ -594,7 +701,7 @@ impl Ledger {
                 let (_, thing) = is_lost(most).expect("it was found to be");
                 let item = &self.items[*thing];
                 Err(format!(
-                    "{thing:?} is lost: {item:?}; steps to {least} are there, for {least_why}; \
+                    "{thing:?} is lost, or is there and a branch has it: {item:?}; steps to {least} are there, for {least_why}; \
                      {} things are missed, {} steps were taken",
                     forbidden.len(),
                     self.step

@@ -12,7 +12,7 @@ use ferrymq::store::simulated::{Call, Failure};
 use ferrymq::wire::{self, AcceptMode};
 
 use super::broker::{Broker, Setup, is_of_a_disk};
-use super::client::Client;
+use super::client::{Client, Outcome};
 use super::content::{
     BOUND, FANOUT, Kind, NOT_ACCEPTED, QUEUES, REJECTING, TRANSIENT, bind, declarations,
     declare_with_alternate, unbind,
@@ -53,6 +53,10 @@ pub struct Tally {
     pub kills: u64,
     pub failures: u64,
     pub orderly: u64,
+    /// Branches found prepared after an end.
+    pub in_doubt: u64,
+    /// Branches decided.
+    pub decided: u64,
 }
 
 impl std::ops::AddAssign for Tally {
@@ -65,6 +69,8 @@ impl std::ops::AddAssign for Tally {
         self.kills += other.kills;
         self.failures += other.failures;
         self.orderly += other.orderly;
+        self.in_doubt += other.in_doubt;
+        self.decided += other.decided;
     }
 }
 
@@ -142,6 +148,7 @@ impl Run {
         let observed = broker.observe(self.now)?;
         self.ledger.settle(&observed, self.now.0)?;
         self.tally.opened += 1;
+        self.tally.in_doubt += observed.branches.len() as u64;
         self.tally.records += broker.records;
         Ok(broker)
     }
@@ -236,6 +243,14 @@ impl<'r> Life<'r> {
         self.clients.len() - 1
     }
 
+    fn connect_in_branches(&mut self) {
+        self.run.serials += 1;
+        let (serial, now) = (self.run.serials, self.run.now);
+        let solo = self.broker().solo.clone();
+        let client = Client::in_branches(&solo, serial, now);
+        self.clients.push(client);
+    }
+
     fn flush(&mut self, client: usize) {
         let solo = self.broker().solo.clone();
         self.clients[client].flush(&solo, &mut self.run.ledger, self.run.now);
@@ -327,8 +342,11 @@ impl<'r> Life<'r> {
     fn someone_acts(&mut self) -> Result<(), String> {
         let count = self.clients.len();
         if count == 0 || count < CLIENTS && self.run.dice.chance(80) {
-            let has_transactions = self.run.dice.chance(300);
-            self.connect(has_transactions);
+            match self.run.dice.below(6) {
+                0 => drop(self.connect(true)),
+                1 => self.connect_in_branches(),
+                _ => drop(self.connect(false)),
+            }
             return Ok(());
         }
         let client = self.run.dice.below(count as u64) as usize;
@@ -342,7 +360,8 @@ impl<'r> Life<'r> {
             56..76 => self.settle(client),
             76..84 if self.is_eager => self.settle(client),
             76..84 => self.change_queues(client),
-            84..92 => self.purge_or_commit(client),
+            84..88 => self.purge_or_commit(client),
+            88..92 => self.decide(client),
             92..94 => {
                 self.close(client);
                 return Ok(());
@@ -481,7 +500,30 @@ impl<'r> Life<'r> {
         }
     }
 
+    /// Decides what becomes of a branch that is in doubt, or ends a transaction. What is asked is
+    /// proposed at once, so that nobody decides again.
+    fn decide(&mut self, client: usize) {
+        let in_doubt = self.run.ledger.in_doubt();
+        let Some(branch) = self.run.dice.pick(&in_doubt) else {
+            return self.purge_or_commit(client);
+        };
+        let is_commit = self.run.dice.chance(600);
+        self.clients[client].decide(branch, is_commit);
+        self.run.tally.decided += 1;
+        self.flush(client);
+    }
+
     fn purge_or_commit(&mut self, client: usize) {
+        if self.clients[client].has_branches() {
+            let outcome = match self.run.dice.below(6) {
+                0 => Outcome::CommitOnePhase,
+                1 => Outcome::Rollback,
+                _ => Outcome::Prepare,
+            };
+            self.clients[client].end_branch(outcome);
+            self.flush(client);
+            return;
+        }
         if self.clients[client].transaction.is_some() {
             let is_commit = self.run.dice.chance(750);
             self.clients[client].end_transaction(is_commit);
@@ -622,6 +664,10 @@ impl<'r> Life<'r> {
             };
             let request = Request::QueueDelete(Box::new(delete));
             self.clients[0].ask(request, Doing::Delete(queue));
+        }
+        for branch in self.run.ledger.in_doubt() {
+            let is_commit = self.run.dice.chance(500);
+            self.clients[0].decide(&branch, is_commit);
         }
         self.flush(0);
         let client = self.connect(false);

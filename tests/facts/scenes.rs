@@ -8,7 +8,7 @@ use ferrymq::store::SimulatedDisk;
 use ferrymq::wire::{self, AcceptMode};
 
 use super::broker::{Broker, Setup};
-use super::client::Client;
+use super::client::{Client, Outcome};
 use super::content::{self, Kind, QUEUES, bind, declarations, declare_with_alternate, unbind};
 use super::ledger::{Doing, Ledger, Sent};
 
@@ -414,6 +414,56 @@ pub fn departures_from_a_deleted_queue(plant: Plant) -> Result<(), String> {
         false => Err(format!("{taken} were routed on, or all were")),
     }
 }
+
+/// A branch that fills several segments stays where it is however much comes and goes behind it, is at
+/// home in the copy when it has to move, and goes with its outcome.
+pub fn prepared_branch_in_the_way() -> Result<(), String> {
+    let setup = Setup {
+        plant: Plant::None,
+        segment_bytes: 16384,
+        memory_bytes_max: 1 << 30,
+    };
+    let disk = SimulatedDisk::new(1);
+    let mut scene = Scene::new(&disk, setup)?;
+    let mut client = Client::new(&scene.broker.solo, 1, NOW, false);
+    let mut worker = Client::in_branches(&scene.broker.solo, 2, NOW);
+    declare(&mut client);
+    scene.done(&mut client)?;
+    client.subscribe("b", true, u32::MAX);
+    for branch in 1..=20 {
+        // Little is needed of some segments: they are copied.
+        scene.publish(&mut worker, "a");
+        worker.end_branch(Outcome::Prepare);
+        scene.done(&mut worker)?;
+        let segments = scene.segments();
+        scene.pass(&mut client, segments + branch % 3)?;
+    }
+    compact(&mut scene)?;
+    scene.broker.check_live()?;
+    scene.broker.check_bodies()?;
+    let segments = scene.segments();
+    if segments > BRANCH_SEGMENTS {
+        return Err(format!("{segments} segments are left of 20 messages"));
+    }
+    let mut broker = Broker::open(&disk.crash(1), setup, NOW)?;
+    let observed = broker.observe(NOW)?;
+    if observed.branches.len() != 20 {
+        return Err(format!("{:?} are in doubt", observed.branches));
+    }
+    scene.ledger.clone().settle(&observed, NOW.0)?;
+    for branch in scene.ledger.in_doubt() {
+        client.decide(&branch, true);
+    }
+    scene.done(&mut client)?;
+    let observed = scene.broker.observe(Millis(NOW.0 + 1))?;
+    match observed.queues.get("a").map(Vec::len) {
+        Some(20) if observed.branches.is_empty() => Ok(()),
+        _ => Err(format!("{observed:?}")),
+    }
+}
+
+/// Segments that a journal has of twenty messages in branches, once it was compacted.
+const BRANCH_SEGMENTS: usize = 12;
 
 /// Looks at the memory in which nothing can be done any more.
 const LOOKS: usize = 100;

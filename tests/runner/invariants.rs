@@ -14,6 +14,11 @@ fn sound(group: impl cluster::Cluster, plan: Plan) -> Report {
     );
     let few = report.deliveries < plan.steps as usize / 20;
     assert!(!few, "too little came of it: {report:?}");
+    let is_long = plan.steps >= 3000;
+    assert!(
+        !is_long || report.prepared > 0,
+        "no branch was prepared: {report:?}"
+    );
     report
 }
 

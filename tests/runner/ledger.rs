@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::branches::Branches;
 use super::topology::{Promise, promise};
 
 /// A message in a queue.
@@ -76,6 +77,8 @@ pub struct Ledger {
     items: BTreeMap<Key, Item>,
     /// Messages of one transaction of which it is not known whether it was committed.
     together: Vec<Vec<Key>>,
+    /// Branches of distributed transactions.
+    pub branches: Branches,
 }
 
 impl Ledger {

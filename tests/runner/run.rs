@@ -19,6 +19,10 @@ pub struct Report {
     pub deliveries: usize,
     /// How often work was too much for one entry.
     pub continuations: u64,
+    /// Branches that were seen to be prepared.
+    pub prepared: u64,
+    /// Branches that were in doubt at the end.
+    pub in_doubt: u64,
     /// Digest of all that happened.
     pub trace: u64,
 }
@@ -70,6 +74,8 @@ pub fn run(cluster: impl Cluster, plan: Plan) -> Result<Report, Failure> {
                 commands: world.commands,
                 deliveries: world.ledger.deliveries(),
                 continuations: world.cluster().continuations(),
+                prepared: world.ledger.branches.seen,
+                in_doubt: world.ledger.branches.in_doubt,
                 trace,
             };
             println!(
@@ -110,6 +116,7 @@ pub fn end<C: Cluster>(world: &mut World<C>) -> Result<String, String> {
         world.close(connection);
     }
     world.rest()?;
+    world.resolve_branches()?;
     fetch_all(world)?;
     world.ledger.judge(world.now.0)?;
     world.finish()

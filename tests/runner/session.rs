@@ -1,10 +1,11 @@
 //! A session as its client knows it: what it has asked, what it was told, what it holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ferrymq::broker::{Delivery, Effect};
-use ferrymq::wire::{CommandId, MessageAcquired, SequenceSet};
+use ferrymq::wire::{CommandId, DtxXaResult, MessageAcquired, SequenceSet, XaStatus};
 
+use super::branches::names_of;
 use super::ledger::{Certainty, End, Key, Ledger, NOBODY, Taken, TakenRef};
 use super::subscription::Subscription;
 use super::topology::{is_red, uid_of};
@@ -26,6 +27,14 @@ pub enum Doing {
     Commit(Transaction),
     /// A transaction ends, with nothing done.
     Rollback(Transaction),
+    /// A branch is prepared.
+    Prepare(String),
+    /// What becomes of a prepared branch: whether it is committed.
+    Decide(String, bool),
+    /// Work in a branch is undone.
+    Undo(Transaction),
+    /// A branch was to be prepared, and was undone instead.
+    NotPrepared(String),
     /// A subscription's credit before this place is void, in window mode or the other.
     Halt(String, u64, bool),
     /// A subscription ends.
@@ -39,10 +48,15 @@ pub struct Transaction {
     pub publishes: Vec<Key>,
     /// Messages to be settled, by the number of their delivery.
     pub accepts: Vec<(u32, TakenRef)>,
+    /// The branch that it is the work of.
+    pub branch: Option<String>,
+    /// Who publishes in a branch: as what is published there comes later, the session does not.
+    pub publisher: Option<u64>,
 }
 
 impl Transaction {
-    fn taken(&self) -> Vec<TakenRef> {
+    /// What it settles.
+    pub fn taken(&self) -> Vec<TakenRef> {
         let accepts = self.accepts.iter();
         accepts.map(|(_, taken)| taken.clone()).collect()
     }
@@ -95,6 +109,10 @@ pub struct Session {
     pub unreported: Vec<(u32, String, u64)>,
     /// Its transaction, once it is transactional.
     pub transaction: Option<Transaction>,
+    /// What it does in a branch.
+    pub branch: Option<Transaction>,
+    /// The branches that it was told to be in doubt.
+    pub in_doubt: Option<BTreeSet<String>>,
     /// Commands of which it has not been told that they are done.
     pub doings: BTreeMap<u32, Doing>,
     /// Publishes of which an accept is awaited.
@@ -118,6 +136,8 @@ impl Session {
             browsed: BTreeMap::new(),
             unreported: Vec::new(),
             transaction: None,
+            branch: None,
+            in_doubt: None,
             doings: BTreeMap::new(),
             to_be_accepted: SequenceSet::new(),
             outgoing: 0,
@@ -131,6 +151,34 @@ impl Session {
         self.place += 1;
         self.doings.insert(id.0, doing);
         id
+    }
+
+    /// What it does in a branch or a transaction.
+    pub fn work(&mut self) -> Option<&mut Transaction> {
+        self.branch.as_mut().or(self.transaction.as_mut())
+    }
+
+    /// What a branch came to: it may have been undone, since a queue was full.
+    fn xa_result(&mut self, command: CommandId, status: XaStatus) -> Result<(), String> {
+        if status == XaStatus::XA_OK {
+            return Ok(());
+        }
+        let doing = self.doings.get_mut(&command.0);
+        match doing {
+            Some(Doing::Commit(work)) if status == XaStatus::XA_RBROLLBACK => {
+                let undone = Doing::Undo(std::mem::take(work));
+                self.doings.insert(command.0, undone);
+                Ok(())
+            }
+            Some(Doing::Prepare(name)) if status == XaStatus::XA_RBROLLBACK => {
+                let undone = Doing::NotPrepared(std::mem::take(name));
+                self.doings.insert(command.0, undone);
+                Ok(())
+            }
+            // At the end: whatever became of it.
+            Some(Doing::Other) => Ok(()),
+            other => Err(format!("{other:?} came to {status:?}")),
+        }
     }
 
     /// Whether it can send commands.
@@ -161,6 +209,13 @@ impl Session {
                 id, command, value, ..
             } => {
                 self.took_outgoing(*id)?;
+                if let Ok(result) = value.parse::<DtxXaResult>() {
+                    return self.xa_result(*command, result.status);
+                }
+                if let Some(names) = names_of(value) {
+                    self.in_doubt = Some(names);
+                    return Ok(());
+                }
                 let Ok(acquired) = value.parse::<MessageAcquired>() else {
                     return Ok(());
                 };
@@ -313,6 +368,12 @@ impl Session {
                     ledger.rejected_into(dead, &taken, certainty);
                 }
             }
+            Doing::Prepare(name) => ledger.branch_prepared(&name, certainty),
+            Doing::NotPrepared(name) => ledger.branch_prepared(&name, Certainty::No),
+            Doing::Decide(name, is_commit) => {
+                ledger.branch_decided(&name, is_commit, certainty);
+            }
+            Doing::Undo(work) => ledger.undone(&work),
             Doing::Commit(transaction) => {
                 if let Some(end) = settled(End::Settled { is_certain }) {
                     ledger.ends(&transaction.taken(), end);
@@ -355,9 +416,10 @@ impl Session {
         }
         let held: Vec<TakenRef> = std::mem::take(&mut self.held).into_values().collect();
         ledger.ends(&held, End::Ended);
-        if let Some(transaction) = self.transaction.take() {
-            ledger.published(&transaction.publishes, Certainty::No);
-            ledger.ends(&transaction.taken(), End::Ended);
+        for work in [self.transaction.take(), self.branch.take()] {
+            if let Some(work) = work {
+                ledger.undone(&work);
+            }
         }
     }
 }

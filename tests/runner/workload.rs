@@ -67,8 +67,9 @@ impl<C: Cluster> World<C> {
             490..700 => self.someone_settles(),
             700..780 => self.someone_reports(),
             780..800 => self.someone_acquires(),
-            800..860 => self.someone_transacts(),
-            860..910 => self.someone_declares(),
+            800..830 => self.someone_transacts(),
+            830..880 => self.someone_branches(),
+            880..910 => self.someone_declares(),
             910..940 => self.someone_asks(),
             940..950 => self.someone_fails(),
             950..960 => self.someone_detaches(),
@@ -92,7 +93,7 @@ impl<C: Cluster> World<C> {
         self.together()
     }
 
-    fn someone(&mut self) -> Option<At> {
+    pub fn someone(&mut self) -> Option<At> {
         let mut usable = Vec::new();
         for connection in self.open_connections() {
             let sessions = self.connections[connection].sessions.iter();
@@ -102,7 +103,7 @@ impl<C: Cluster> World<C> {
         self.dice.pick(&usable).copied()
     }
 
-    fn session(&mut self, (connection, channel): At) -> &mut Session {
+    pub fn session(&mut self, (connection, channel): At) -> &mut Session {
         let sessions = &mut self.connections[connection].sessions;
         sessions.get_mut(&channel).expect("someone has a session")
     }
@@ -162,11 +163,12 @@ impl<C: Cluster> World<C> {
         let keys: Vec<Key> = queues.into_iter().map(|queue| (queue, uid)).collect();
         let session = self.session(at);
         session.sent += 1;
-        let publisher = (session.serial, session.sent);
+        let in_branch = session.branch.as_ref().and_then(|branch| branch.publisher);
+        let publisher = (in_branch.unwrap_or(session.serial), session.sent);
         if accept_mode == AcceptMode::EXPLICIT {
             session.to_be_accepted.insert(session.next);
         }
-        let doing = match &mut session.transaction {
+        let doing = match session.work() {
             Some(transaction) => {
                 transaction.publishes.extend(keys.iter().cloned());
                 Doing::Other
@@ -357,7 +359,7 @@ impl<C: Cluster> World<C> {
         let only: Vec<TakenRef> = taken.iter().map(|(_, taken)| taken.clone()).collect();
         let sync = self.dice.chance(200);
         let (request, doing) = match self.dice.below(10) {
-            0..6 => match &mut self.session(at).transaction {
+            0..6 => match self.session(at).work() {
                 Some(transaction) => {
                     transaction.accepts.extend(taken);
                     (Request::Accept { transfers }, Doing::Other)
@@ -437,6 +439,9 @@ impl<C: Cluster> World<C> {
     fn someone_transacts(&mut self) {
         let Some(at) = self.someone() else { return };
         let session = self.session(at);
+        if session.branch.is_some() {
+            return;
+        }
         let Some(transaction) = session.transaction.as_mut().map(std::mem::take) else {
             session.transaction = Some(Transaction::default());
             return self.command(at, false, Request::TxSelect, Doing::Other);

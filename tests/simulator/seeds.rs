@@ -54,6 +54,8 @@ struct Total {
     simulated_ms: u64,
     longest_heal_ms: u64,
     skipped: u64,
+    prepared: u64,
+    in_doubt: u64,
     replayed: u64,
     faults: BTreeMap<&'static str, u64>,
 }
@@ -87,6 +89,8 @@ impl Total {
         self.simulated_ms += report.simulated_ms;
         self.longest_heal_ms = self.longest_heal_ms.max(report.longest_heal_ms);
         self.skipped += report.skipped;
+        self.prepared += report.prepared;
+        self.in_doubt += report.in_doubt;
         let tally = &report.tally;
         for (kind, count) in [
             ("messages lost", tally.drops),
@@ -149,13 +153,15 @@ impl Total {
         println!(
             "simulator: {} entries and {} states compared, {} messages in order, {} deliveries \
              exclusive; healed in {} ms at most, confirmed within {CONFIRMED_MS} ms; {} seeds \
-             replayed to the same trace",
+             replayed to the same trace; {} branches prepared, {} in doubt at the end",
             self.compared,
             self.states,
             self.ordered,
             self.exclusive,
             self.longest_heal_ms,
             self.replayed,
+            self.prepared,
+            self.in_doubt,
         );
         println!(
             "simulator: {faults} faults, {} of them not of a single message or sync ({:.2} a \
@@ -177,7 +183,7 @@ impl Total {
             let faults = self.large_faults();
             return Err(format!("{faults} faults in {seconds} s"));
         }
-        if self.states == 0 || self.ordered == 0 || self.exclusive == 0 {
+        if self.states == 0 || self.ordered == 0 || self.exclusive == 0 || self.in_doubt == 0 {
             return Err("a checker has seen nothing".to_owned());
         }
         let is_rare = |(_, count): &(&&str, &u64)| **count < FAULTS_MIN;

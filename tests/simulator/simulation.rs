@@ -76,6 +76,9 @@ pub struct Report {
     pub members: usize,
     pub simulated_ms: u64,
     pub skipped: u64,
+    /// Branches that were seen to be prepared, and those in doubt at the end.
+    pub prepared: u64,
+    pub in_doubt: u64,
     pub tally: Tally,
     /// A digest of all that happened.
     pub trace: u64,
@@ -187,6 +190,8 @@ impl<M: Machine> Simulation<M> {
                 members: world.cluster.len(),
                 simulated_ms: at,
                 skipped: self.mischief.skipped,
+                prepared: world.ledger.branches.seen,
+                in_doubt: world.ledger.branches.in_doubt,
                 tally,
                 trace,
             }),

@@ -1,10 +1,11 @@
 //! Subscriptions and what clients say of deliveries: the `message` class but for transfers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::refuse;
 use crate::broker::blocks::Blocks;
+use crate::broker::branch::Xid;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::credit::Credit;
@@ -395,7 +396,7 @@ impl Core {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         if self.session(id).transaction.is_some() {
-            return self.accept_in_transaction(id, transfers);
+            return self.accept_in_transaction(id, transfers, out);
         }
         let mut queues = BTreeSet::new();
         self.for_each_unsettled(id, transfers, |core, count| {
@@ -416,7 +417,11 @@ impl Core {
         &mut self,
         id: SessionId,
         transfers: &SequenceSet,
+        out: &mut Out,
     ) -> Result<(), Refusal> {
+        if let Some(xid) = self.branches.associated(id).cloned() {
+            return self.accept_in_branch(id, &xid, transfers, out);
+        }
         self.for_each_unsettled(id, transfers, |core, count| {
             let session = core.session_mut(id);
             if let Some(unsettled) = Self::unsettled_mut(session, count)
@@ -436,6 +441,28 @@ impl Core {
             let text = "the open transaction accepts more than a broker can hold";
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
+        Ok(())
+    }
+
+    /// The branch has the messages from now on, but for those that the session's own transaction has.
+    fn accept_in_branch(
+        &mut self,
+        id: SessionId,
+        xid: &Xid,
+        transfers: &SequenceSet,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let mut accepted = VecDeque::new();
+        self.for_each_unsettled(id, transfers, |core, count| {
+            let unsettled = core.session(id).unsettled.get(count);
+            let is_local = unsettled.is_some_and(|unsettled| unsettled.is_in_transaction);
+            if !is_local && let Some(settled) = core.settle(id, count) {
+                accepted.push_back((settled.queue, settled.position));
+            }
+        });
+        self.accepted_in_branch(id, xid, accepted)?;
+        self.run_work(out);
+        self.after_settling(id, out);
         Ok(())
     }
 
@@ -466,14 +493,25 @@ impl Core {
         set_redelivered: bool,
         back: &mut Returned,
     ) {
-        let queue = self.queues.get_mut(settled.queue.id.0);
-        let Some(queue) = queue.filter(|found| found.reference == settled.queue) else {
+        self.put_back_at(settled.queue, settled.position, set_redelivered, back);
+    }
+
+    /// The same, by its place.
+    pub(super) fn put_back_at(
+        &mut self,
+        reference: QueueRef,
+        position: u64,
+        set_redelivered: bool,
+        back: &mut Returned,
+    ) {
+        let queue = self.queues.get_mut(reference.id.0);
+        let Some(queue) = queue.filter(|found| found.reference == reference) else {
             return;
         };
         let facts = &mut self.scratch.facts;
-        if queue.release(settled.position, set_redelivered, facts) {
-            let first = back.entry(settled.queue.id).or_insert(settled.position);
-            *first = settled.position.min(*first);
+        if queue.release(position, set_redelivered, facts) {
+            let first = back.entry(reference.id).or_insert(position);
+            *first = position.min(*first);
         }
     }
 

@@ -3,6 +3,7 @@
 mod admission;
 mod aftermath;
 mod dispatch;
+mod dtx;
 mod exchange;
 mod lost;
 mod message;

@@ -92,9 +92,17 @@ impl Core {
             .iter()
             .map(|queue| self.queue(*queue).reference)
             .collect();
-        let transaction = self.session_mut(id).transaction.get_or_insert_default();
         let routes = queues.len() * size_of::<QueueRef>();
         let bytes = stored.message.size() + routes as u64;
+        let publish = TransactionPublish {
+            stored,
+            expires,
+            queues,
+        };
+        if let Some(xid) = self.branches.associated(id).cloned() {
+            return self.publish_in_branch(id, &xid, publish, bytes);
+        }
+        let transaction = self.session_mut(id).transaction.get_or_insert_default();
         transaction.bytes = transaction.bytes.saturating_add(bytes);
         if transaction.bytes > limits::TRANSACTION_BYTES_MAX
             || transaction.publishes.len() >= limits::TRANSACTION_OPERATIONS_MAX
@@ -102,11 +110,7 @@ impl Core {
             let text = "the open transaction publishes more than a broker can hold";
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
-        transaction.publishes.push(TransactionPublish {
-            stored,
-            expires,
-            queues,
-        });
+        transaction.publishes.push(publish);
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::refuse;
+use crate::broker::branch::DtxRequest;
 use crate::broker::command::{ConnectionRecord, Refusal, Request};
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::{Effect, Out};
@@ -170,7 +171,7 @@ impl Core {
             Request::Cancel { destination } => self.cancel(id, &destination, out),
             Request::Subscribe(subscribe) => self.subscribe(id, *subscribe),
             Request::TxSelect => {
-                self.session_mut(id).transaction.get_or_insert_default();
+                self.select(id);
                 Ok(())
             }
             Request::TxCommit => self.commit(id, out),
@@ -194,6 +195,7 @@ impl Core {
                 Ok(())
             }
             Request::Nothing => Ok(()),
+            Request::Dtx(request) => self.dtx(id, command, *request, out),
         }
     }
 
@@ -401,6 +403,7 @@ impl Core {
                 self.session_mut(id).left.insert(queue);
             }
         }
+        self.leave_branches(id);
         self.work.push_back(Work::EndSession(id));
         self.run_work(out);
     }
@@ -470,6 +473,21 @@ fn code_of(request: &Request) -> (u8, u8) {
         Request::QueueDelete(_) => (8, 2),
         Request::QueuePurge(_) => (8, 3),
         Request::QueueQuery(_) => (8, 4),
+        Request::Dtx(request) => (6, code_in_dtx(request)),
+    }
+}
+
+fn code_in_dtx(request: &DtxRequest) -> u8 {
+    match request {
+        DtxRequest::Select => 1,
+        DtxRequest::Start { .. } => 2,
+        DtxRequest::End { .. } => 3,
+        DtxRequest::Commit { .. } => 4,
+        DtxRequest::GetTimeout { .. } => 6,
+        DtxRequest::Prepare { .. } => 7,
+        DtxRequest::Recover => 8,
+        DtxRequest::Rollback { .. } => 9,
+        DtxRequest::SetTimeout { .. } => 10,
     }
 }
 

@@ -12,7 +12,22 @@ use crate::broker::session::Transaction;
 use crate::wire::ErrorCode;
 
 impl Core {
+    /// `tx.select`: a transaction starts, if there is none. In a branch it waits for its end.
+    pub(super) fn select(&mut self, id: SessionId) {
+        let session = self.branches.session_mut(id);
+        let association = session.and_then(|session| session.association.as_mut());
+        let transaction = match association {
+            Some(association) => &mut association.local,
+            None => &mut self.session_mut(id).transaction,
+        };
+        transaction.get_or_insert_default();
+    }
+
     fn take_transaction(&mut self, id: SessionId) -> Result<Transaction, Refusal> {
+        if let Some(xid) = self.branches.associated(id) {
+            let text = format_args!("Session is associated with xid {xid}");
+            return Err(refuse(ErrorCode::ILLEGAL_STATE, text));
+        }
         match &mut self.session_mut(id).transaction {
             // A new transaction starts at once.
             Some(transaction) => Ok(std::mem::take(transaction)),

@@ -38,6 +38,7 @@ impl Core {
                     self.depart(queue, out);
                     None
                 }
+                Work::GiveBack(accepted) => self.give_back_accepted(accepted, out),
             };
             if let Some(work) = unfinished {
                 self.work.push_front(work);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Dequeued, Enqueued, Fact, Place, Positions, Rejected};
+use super::{Dequeued, Enqueued, Fact, Place, Positions, Prepared, Rejected};
 use crate::broker::ids::{GroupTime, QueueId, QueueKey, QueueRef};
 use crate::broker::message::{BodyHandle, Message, Stored};
 use crate::broker::plant::{Plant, is_planted};
@@ -34,6 +34,7 @@ pub struct Gathered {
     places: Vec<(usize, Place)>,
     left: Vec<Left>,
     rejected: Vec<(QueueRef, u64)>,
+    prepared: Vec<Prepared>,
     /// Queues that are gone with all their messages.
     deleted: Vec<QueueKey>,
     /// Queues of which something follows when the command at hand is done. No facts, but come upon in
@@ -147,6 +148,18 @@ impl Gathered {
         }
     }
 
+    /// A branch is prepared.
+    pub fn prepared(&mut self, fact: impl FnOnce() -> Prepared) {
+        if self.is_wanted && !is_planted(Plant::PreparedNotSaid) {
+            self.prepared.push(fact());
+        }
+    }
+
+    /// The outcome of a prepared branch was decided.
+    pub fn completed(&mut self, number: u64) {
+        self.dequeued(QueueRef::BRANCHES, number);
+    }
+
     /// Ends the batch: what is left of it is appended to `facts`.
     pub fn finish(&mut self, queues: &Slab<Queue>, facts: &mut Vec<Fact>) {
         if !self.is_wanted {
@@ -188,6 +201,12 @@ impl Gathered {
             last = Some(message);
         }
         self.messages.clear();
+        for branch in self.prepared.drain(..) {
+            match has_left(QueueKey::BRANCHES, branch.number) {
+                Some(at) => passed[at] += 1,
+                None => facts.push(Fact::Prepared(Box::new(branch))),
+            }
+        }
         self.rejected
             .retain(|(queue, position)| has_left(queue.key(), *position).is_none());
         append_rejected(&mut self.rejected, facts);

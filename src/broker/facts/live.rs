@@ -8,16 +8,18 @@ use smallvec::SmallVec;
 
 use super::{
     BindingDefinition, Definitions, Enqueued, ExchangeDefinition, Fact, FactRecord, Place,
-    Positions, QueueDefinition, Rejected, Rerouting,
+    Positions, Prepared, PreparedPublish, QueueDefinition, Rejected, Rerouting,
 };
 use crate::broker::arguments;
+use crate::broker::branch::{Branch, BranchState, Xid};
 use crate::broker::core::{Core, Work};
 use crate::broker::exchange::Binding;
 use crate::broker::exchanges::Exchange;
 use crate::broker::ids::{ExchangeId, QueueId, QueueKey, QueueRef};
-use crate::broker::message::Message;
+use crate::broker::message::{BodyHandle, Message};
 use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::{Entry, Queue, Remains};
+use crate::broker::session::TransactionPublish;
 use crate::wire::Map;
 
 /// Messages that have left their queues and that facts still name there, by queue.
@@ -181,13 +183,15 @@ impl Core {
             | Work::EndSession(_)
             | Work::Expire(..)
             | Work::Evict(_)
-            | Work::Depart(_) => None,
+            | Work::Depart(_)
+            | Work::GiveBack(_) => None,
         })
     }
 
     /// What of old message facts a compaction must carry forward: of an [`Fact::Enqueued`] the places
     /// where the message still is, of a [`Fact::Rejected`] the messages that are still to be
-    /// rerouted. What nothing is left of is left out.
+    /// rerouted, a [`Fact::Prepared`] whose outcome is not decided. What nothing is left of is left
+    /// out.
     ///
     /// Of other facts nothing is given. Definitions are carried by a checkpoint
     /// ([`Core::definitions`]). A [`Fact::Dequeued`] must stay until no `Enqueued` of what it names
@@ -219,6 +223,10 @@ impl Core {
                 let is_needed = !positions.0.is_empty();
                 is_needed.then_some(Fact::Rejected(Rejected { queue, positions }))
             }
+            Fact::Prepared(branch) => {
+                let is_needed = self.branches.of_number(branch.number).is_some();
+                is_needed.then(|| fact.clone())
+            }
             _ => None,
         });
         needed.collect()
@@ -245,6 +253,71 @@ impl Core {
         Some(&entry.stored.message)
     }
 
+    /// The messages that the prepared branch of a number publishes.
+    pub fn messages_of_branch(
+        &self,
+        number: u64,
+    ) -> impl Iterator<Item = (BodyHandle, &Arc<Message>)> {
+        let found = self.branches.of_number(number);
+        let publishes = found.into_iter().flat_map(|(_, branch)| &branch.publishes);
+        publishes.map(|publish| (publish.stored.handle, &publish.stored.message))
+    }
+
+    /// Messages of a branch that must survive, each with the durable queues to which it goes.
+    fn durable_publishes<'a>(
+        &'a self,
+        branch: &'a Branch,
+    ) -> impl Iterator<Item = (&'a TransactionPublish, Vec<QueueKey>)> {
+        let persistent = branch.publishes.iter();
+        let persistent = persistent.filter(|publish| publish.stored.message.is_persistent);
+        persistent.filter_map(|publish| {
+            let queues = publish.queues.iter().map(|queue| queue.key());
+            let durable = queues.filter(|key| self.queue_keys.contains_key(key));
+            let durable: Vec<QueueKey> = durable.collect();
+            (!durable.is_empty()).then_some((publish, durable))
+        })
+    }
+
+    fn prepared_fact(&self, number: u64, xid: &Xid, branch: &Branch) -> Prepared {
+        let publishes = self.durable_publishes(branch);
+        let publishes = publishes.map(|(publish, queues)| PreparedPublish {
+            handle: publish.stored.handle,
+            expires: publish.expires,
+            queues,
+            message: publish.stored.message.clone(),
+        });
+        let mut accepts: BTreeMap<QueueKey, BTreeSet<u64>> = BTreeMap::new();
+        for (queue, position) in &branch.accepts {
+            let entry = self.entry_at(queue.key(), *position);
+            if entry.is_some_and(|entry| entry.stored.message.is_persistent) {
+                accepts.entry(queue.key()).or_default().insert(*position);
+            }
+        }
+        let accepts = accepts.into_iter();
+        Prepared {
+            number,
+            xid: xid.clone(),
+            timeout: branch.timeout,
+            publishes: publishes.collect(),
+            accepts: accepts
+                .map(|(queue, positions)| (queue, positions.into_iter().collect()))
+                .collect(),
+        }
+    }
+
+    /// The branch of an xid has been prepared.
+    pub(in crate::broker) fn say_prepared(&mut self, xid: &Xid) {
+        if !self.scratch.facts.is_wanted() {
+            return;
+        }
+        if let Some(branch) = self.branches.get(xid)
+            && let BranchState::Prepared(number) = branch.state
+        {
+            let fact = self.prepared_fact(number, xid, branch);
+            self.scratch.facts.prepared(|| fact);
+        }
+    }
+
     /// The durable queue of a key, if it is there.
     pub fn queue_of(&self, key: QueueKey) -> Option<QueueRef> {
         let queue = self.queues.get(self.queue_keys.get(&key)?.0)?;
@@ -252,15 +325,18 @@ impl Core {
     }
 
     /// A position of a durable queue before which no message is that a fact could still name; None
-    /// when the queue is no more.
+    /// when the queue is no more. Of [`QueueKey::BRANCHES`]: all branches before have their outcome.
     pub fn gone_before(&self, queue: QueueKey) -> Option<u64> {
+        if queue == QueueKey::BRANCHES {
+            return Some(self.branches.completed_before());
+        }
         let queue = self.queues.get(self.queue_keys.get(&queue)?.0)?;
         Some(queue.gone_before())
     }
 
     /// The message facts of the whole core, a place a fact: with [`Core::definitions`] all that a new
     /// journal would have to hold. In order of queue and position, those that have left their
-    /// queues last.
+    /// queues behind these, prepared branches last.
     pub fn message_facts(&self) -> impl Iterator<Item = Fact> {
         let queues = self.queues.iter().map(|(_, queue)| queue);
         let there = queues.filter(|queue| queue.is_durable).flat_map(|queue| {
@@ -279,7 +355,11 @@ impl Core {
             let entries = durable().map(move |(position, entry)| enqueued(key, position, entry));
             entries.chain(rejected)
         });
-        there.chain(leaving)
+        let prepared = self.branches.prepared();
+        let prepared = prepared.map(|(number, xid, branch)| {
+            Fact::Prepared(Box::new(self.prepared_fact(number, xid, branch)))
+        });
+        there.chain(leaving).chain(prepared)
     }
 }
 

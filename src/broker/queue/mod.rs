@@ -20,6 +20,7 @@ pub mod settings;
 use std::collections::BTreeSet;
 
 use super::blocks::Blocks;
+use super::branch::Promised;
 use super::encoding::{record, record_enum};
 use super::facts::Gathered;
 use super::held::{Held, Looked};
@@ -194,6 +195,8 @@ pub struct Queue {
     pub lifetime: Lifetime,
     /// Whether nobody takes messages away.
     pub is_browse_only: bool,
+    /// Room that prepared branches will take.
+    pub promised: Promised,
 }
 record!(Queue {
     name,
@@ -232,6 +235,7 @@ record!(Queue {
     rules = None,
     lifetime = Lifetime::default(),
     is_browse_only = false,
+    promised = Promised::default(),
 });
 
 impl Queue {
@@ -273,6 +277,7 @@ impl Queue {
             rules: None,
             lifetime: Lifetime::default(),
             is_browse_only: false,
+            promised: Promised::default(),
         }
     }
 
@@ -305,8 +310,13 @@ impl Queue {
     /// Whether so many messages and octets more would pass a limit.
     #[inline]
     pub fn is_overfull_with(&self, count: u64, bytes: u64) -> bool {
-        let depth = (self.entries.len(), self.bytes);
-        self.limit.is_passed(depth, (count, bytes))
+        self.limit.is_passed(self.depth_to_be(), (count, bytes))
+    }
+
+    /// Messages and octets, with those that prepared branches will bring.
+    fn depth_to_be(&self) -> (u64, u64) {
+        let Promised { count, bytes } = self.promised;
+        (self.entries.len() + count, self.bytes + bytes)
     }
 
     /// Why `count` messages of `bytes` in all are refused, when they are: the queue would be too full
@@ -320,12 +330,13 @@ impl Queue {
     /// What a publisher is told whose messages are too many.
     pub fn overflow_text(&self, count: u64, bytes: u64) -> String {
         let part = |n: Option<u64>| n.map_or("unlimited".to_owned(), |n| n.to_string());
+        let (depth, depth_bytes) = self.depth_to_be();
         format!(
             "Maximum depth exceeded on {}: current=[count: {}, size: {}], \
              max=[count: {}, size: {}], increment=[count: {count}, size: {bytes}]",
             self.name,
-            self.entries.len(),
-            self.bytes,
+            depth,
+            depth_bytes,
             part(self.limit.count),
             part(self.limit.bytes),
         )

@@ -19,16 +19,16 @@ pub struct Recovered {
 
 /// Positions that are apart, as ranges: last by first.
 #[derive(Debug, Default)]
-struct Ranges(BTreeMap<u64, u64>);
+pub(super) struct Ranges(BTreeMap<u64, u64>);
 
 impl Ranges {
-    fn contains(&self, position: u64) -> bool {
+    pub(super) fn contains(&self, position: u64) -> bool {
         let range = self.0.range(..=position).next_back();
         range.is_some_and(|(_, last)| position <= *last)
     }
 
     /// Adds a range, and puts it together with those that it touches.
-    fn insert(&mut self, mut first: u64, mut last: u64) {
+    pub(super) fn insert(&mut self, mut first: u64, mut last: u64) {
         if let Some((before, end)) = self.0.range(..=first).next_back()
             && first <= end.saturating_add(1)
         {
@@ -45,7 +45,7 @@ impl Ranges {
     }
 
     /// Forgets what ends before a position.
-    fn cut(&mut self, before: u64) {
+    pub(super) fn cut(&mut self, before: u64) {
         while let Some(first) = self.0.first_entry()
             && *first.get() < before
         {
