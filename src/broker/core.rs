@@ -355,7 +355,11 @@ impl Core {
                 self.see_to_touched(out);
             }
         }
+        // Sessions that ended with their member, or with a queue, have touched some, too. Nothing of
+        // that may be left for the next entry: it is in no snapshot.
+        self.see_to_touched(out);
         self.fail_orphans(out);
+        self.see_to_touched(out);
         self.tell(out);
         self.scratch.facts.finish(&self.queues, &mut out.facts);
         answer
