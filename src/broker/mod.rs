@@ -20,6 +20,7 @@
 pub mod arguments;
 pub mod blocks;
 pub mod branch;
+pub mod chunks;
 pub mod command;
 pub mod connections;
 pub mod core;
