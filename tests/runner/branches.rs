@@ -177,7 +177,14 @@ impl<C: Cluster> World<C> {
     /// A session begins to work in a branch, or ends its work in some way, or decides what becomes of
     /// a branch that anybody has prepared.
     pub fn someone_branches(&mut self) {
-        let Some(at) = self.someone() else { return };
+        let working = self.working();
+        let at = match self.dice.chance(700) {
+            true => self.dice.pick(&working).copied(),
+            false => None,
+        };
+        let Some(at) = at.or_else(|| self.someone()) else {
+            return;
+        };
         let undecided = self.ledger.undecided();
         let session = self.session(at);
         let (is_local, branch) = (session.transaction.is_some(), session.branch.take());
@@ -193,6 +200,17 @@ impl<C: Cluster> World<C> {
             None if is_local => {}
             None => self.start_branch(at),
         }
+    }
+
+    /// Sessions that work in a branch.
+    fn working(&self) -> Vec<At> {
+        let mut working = Vec::new();
+        for connection in self.open_connections() {
+            let sessions = self.connections[connection].sessions.iter();
+            let here = sessions.filter(|(_, found)| found.is_usable() && found.branch.is_some());
+            working.extend(here.map(|(channel, _)| (connection, *channel)));
+        }
+        working
     }
 
     fn start_branch(&mut self, at: At) {
