@@ -298,7 +298,8 @@ const BRANCH_SECONDS: u32 = 1;
 
 /// Something about one of a few branches, in whatever state that is.
 pub fn dtx_command(seeded: &mut Seeded, session: &Session) {
-    let xid = xid(*seeded.pick(&["x", "y", "z"]));
+    let name = *seeded.pick(&["x", "y", "z"]);
+    let xid = xid(name);
     let request = match seeded.below(20) {
         0..=5 => DtxRequest::Start {
             xid,

@@ -11,13 +11,15 @@ use super::ledger::{Certainty, End, Ledger};
 use super::session::{Doing, Transaction};
 use super::world::{At, World};
 
+/// What was asked to become of a branch: whether a commit, and whether it is known to be done.
+type Decision = (bool, Certainty);
+
 /// A branch that somebody has asked to be prepared.
 #[derive(Debug)]
 struct Prepared {
     work: Transaction,
     is_prepared: Certainty,
-    /// What was asked to become of it: whether a commit, and whether it is known to be done.
-    decision: Option<(bool, Certainty)>,
+    decision: Option<Decision>,
 }
 
 /// All branches.
@@ -82,7 +84,7 @@ impl Ledger {
         }
     }
 
-    fn set_decision(&mut self, name: &str, decision: Option<(bool, Certainty)>) {
+    fn set_decision(&mut self, name: &str, decision: Option<Decision>) {
         if let Some(branch) = self.branches.prepared.get_mut(name) {
             branch.decision = decision;
         }
@@ -122,7 +124,7 @@ impl Ledger {
         if let Some(name) = in_doubt.iter().find(|name| !known.contains_key(*name)) {
             return Err(format!("the branch {name} is in doubt, and cannot be"));
         }
-        let others: Vec<(String, Certainty, Option<(bool, Certainty)>)> = known
+        let others: Vec<(String, Certainty, Option<Decision>)> = known
             .iter()
             .filter(|(name, _)| !in_doubt.contains(*name))
             .map(|(name, branch)| (name.clone(), branch.is_prepared, branch.decision))
@@ -177,7 +179,14 @@ impl<C: Cluster> World<C> {
     /// A session begins to work in a branch, or ends its work in some way, or decides what becomes of
     /// a branch that anybody has prepared.
     pub fn someone_branches(&mut self) {
-        let Some(at) = self.someone() else { return };
+        let working = self.working();
+        let at = match self.dice.chance(700) {
+            true => self.dice.pick(&working).copied(),
+            false => None,
+        };
+        let Some(at) = at.or_else(|| self.someone()) else {
+            return;
+        };
         let undecided = self.ledger.undecided();
         let session = self.session(at);
         let (is_local, branch) = (session.transaction.is_some(), session.branch.take());
@@ -193,6 +202,17 @@ impl<C: Cluster> World<C> {
             None if is_local => {}
             None => self.start_branch(at),
         }
+    }
+
+    /// Sessions that work in a branch.
+    fn working(&self) -> Vec<At> {
+        let mut working = Vec::new();
+        for connection in self.open_connections() {
+            let sessions = self.connections[connection].sessions.iter();
+            let here = sessions.filter(|(_, found)| found.is_usable() && found.branch.is_some());
+            working.extend(here.map(|(channel, _)| (connection, *channel)));
+        }
+        working
     }
 
     fn start_branch(&mut self, at: At) {

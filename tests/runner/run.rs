@@ -21,8 +21,6 @@ pub struct Report {
     pub continuations: u64,
     /// Branches that were seen to be prepared.
     pub prepared: u64,
-    /// Branches that were in doubt at the end.
-    pub in_doubt: u64,
     /// Digest of all that happened.
     pub trace: u64,
 }
@@ -75,7 +73,6 @@ pub fn run(cluster: impl Cluster, plan: Plan) -> Result<Report, Failure> {
                 deliveries: world.ledger.deliveries(),
                 continuations: world.cluster().continuations(),
                 prepared: world.ledger.branches.seen,
-                in_doubt: world.ledger.branches.in_doubt,
                 trace,
             };
             println!(

@@ -416,10 +416,8 @@ impl Session {
         }
         let held: Vec<TakenRef> = std::mem::take(&mut self.held).into_values().collect();
         ledger.ends(&held, End::Ended);
-        for work in [self.transaction.take(), self.branch.take()] {
-            if let Some(work) = work {
-                ledger.undone(&work);
-            }
+        for work in self.transaction.take().iter().chain(&self.branch.take()) {
+            ledger.undone(work);
         }
     }
 }
