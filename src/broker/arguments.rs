@@ -68,6 +68,11 @@ pub const TRACE_EXCLUDE: &str = "qpid.trace.exclude";
 pub const MESSAGE_SEQUENCE: &str = "qpid.queue_msg_sequence";
 /// Only what this selector matches comes in.
 pub const FILTER: &str = "qpid.filter";
+/// For which reasons messages that die go to the alternate exchange, beside those for which they always
+/// do; and whether rejected ones say so there. This broker's own.
+pub const DEAD_LETTER: &str = "qpid.dead_letter";
+/// After so many deliveries that came to nothing a message dies; 0 is never. This broker's own.
+pub const MAX_DELIVERY_COUNT: &str = "qpid.max_delivery_count";
 /// Keep out what the queue's own connection publishes. No prefix, as Qpid has it.
 pub const NO_LOCAL: &str = "no-local";
 /// Whether bodies leave the memory: here those of all queues do when memory is short.

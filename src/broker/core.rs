@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use super::command::{Batch, Command, Origin};
 use super::connections::Connections;
+use super::dead::DeadCounters;
 use super::effect::{Applied, Out, Wants};
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use super::exchanges::{Exchange, standard_exchanges};
@@ -69,10 +70,18 @@ pub struct Counters {
     pub discards_no_route: u64,
     /// Commands applied.
     pub commands: u64,
+    /// Messages that died in any queue and went to its alternate exchange.
+    pub dead: DeadCounters,
+    /// Copies of messages that died and that did not come to a queue, since they had died in it by
+    /// themselves before, or in too many.
+    pub discards_dead: u64,
 }
 record!(Counters {
     discards_no_route,
-    commands
+    commands,
+} since 2 {
+    dead = DeadCounters::default(),
+    discards_dead = 0,
 });
 
 /// Buffers of one `apply`, empty between two: not state.
@@ -92,6 +101,8 @@ pub(super) struct Scratch {
     pub last: Option<(ConnectionKey, u16, SessionId)>,
     /// The next body's handle in this entry.
     pub handle: BodyHandle,
+    /// How many messages the core has made in this entry.
+    pub made: u32,
     /// What the batch decided that must survive.
     pub facts: Gathered,
     /// The transfer at hand, for queues that hold it back.
@@ -314,6 +325,7 @@ impl Core {
         self.time = batch.time;
         self.scratch.steps = limits::WORK_PER_ENTRY_MAX;
         self.scratch.last = None;
+        self.scratch.made = 0;
         self.scratch.facts.begin(out.wants_facts);
         out.rests_on_facts = false;
         let answer = self.take_origin(batch.origin, out);

@@ -6,7 +6,7 @@
 //!
 //! There are two kinds.
 //!
-//! - *Message facts* ([`Fact::Enqueued`], [`Fact::Dequeued`], [`Fact::Rejected`]) mean the same in
+//! - *Message facts* ([`Fact::Enqueued`], [`Fact::Dequeued`], [`Fact::Rejected`], [`Fact::Died`]) mean the same in
 //!   whatever order and however often they are read, because a queue's key and a position in it are
 //!   never used again: a message is at a place if an `Enqueued` names the place and no `Dequeued`
 //!   does. So a journal may copy those that are [`super::Core::still_needed`] forward and forget
@@ -29,6 +29,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
+use super::dead::Death;
 use super::encoding::{Decoder, Encoder, EncodingError, MessageBy, Record, record, record_enum};
 use super::ids::{GroupTime, QueueKey};
 use super::limits;
@@ -94,6 +95,8 @@ pub enum Fact {
     },
     /// All definitions there are: those before it do not count.
     Definitions(Box<Definitions>),
+    /// Messages of a queue died and are still to go to its alternate exchange, where they say so.
+    Died(Box<Died>),
 }
 record_enum!(Fact {
     1 = Enqueued(fact),
@@ -106,6 +109,7 @@ record_enum!(Fact {
     8 = Bound(definition),
     9 = Unbound { exchange, queue, key },
     10 = Definitions(definitions),
+    12 = Died(fact),
 });
 
 /// A message with all durable queues that one routing put it into. It says all that is needed: the
@@ -156,6 +160,22 @@ pub struct Rejected {
     pub positions: Positions,
 }
 record!(Rejected { queue, positions });
+
+/// As [`Rejected`], of messages whose copies there say why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Died {
+    /// The queue.
+    pub queue: QueueKey,
+    /// Which.
+    pub positions: Positions,
+    /// What their copies say.
+    pub death: Death,
+}
+record!(Died {
+    queue,
+    positions,
+    death
+});
 
 /// Positions as ranges, first and last, in order and apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@
 //!
 //! What is where: `command` and `effect` are the two sides; `core` holds the state and `apply/`
 //! what each command does to it; `connections`, `session`, `subscription`, `queue`, `exchange`,
-//! `exchanges`, `message` are the parts; `parts` are messages on their way; `held` and `paging` know
+//! `exchanges`, `message` are the parts; `dead` is why messages leave a queue unasked; `parts` are messages on their way; `held` and `paging` know
 //! what is in memory; `blocks`, `slab`, `ring`, `ranges`, `credit`, `selector`, `arguments` are what they are
 //! made of; `encoding`, `snapshot`, `digest` are how a core is carried and compared; `facts` are what must
 //! survive the process, and `recovery` makes a core of them.
@@ -23,6 +23,7 @@ pub mod command;
 pub mod connections;
 pub mod core;
 pub mod credit;
+pub mod dead;
 pub mod digest;
 pub mod effect;
 pub mod encoding;

@@ -20,14 +20,15 @@ mod places;
 
 use std::collections::BTreeMap;
 
-use self::places::{Places, Recovered};
+use self::places::{Fate, Places, Recovered};
 use super::blocks::Blocks;
 use super::core::{Core, Work};
+use super::dead::Death;
 use super::encoding::{EncodingError, MessageBy};
 use super::exchange::Kind;
 use super::exchanges::Exchange;
 use super::facts::{
-    BindingDefinition, Definitions, Dequeued, Enqueued, ExchangeDefinition, Fact, FactRecord,
+    BindingDefinition, Definitions, Dequeued, Died, Enqueued, ExchangeDefinition, Fact, FactRecord,
     QueueDefinition, Rejected,
 };
 use super::held::Held;
@@ -137,6 +138,7 @@ impl Recovery {
             Fact::Enqueued(fact) => self.enqueued(fact),
             Fact::Dequeued(fact) => self.dequeued(&fact),
             Fact::Rejected(fact) => self.rejected(&fact),
+            Fact::Died(fact) => self.died(&fact),
             Fact::ExchangeDeclared(definition) => self.declare_exchange(*definition)?,
             Fact::ExchangeDeleted { name } => self.delete_exchange(&name)?,
             Fact::QueueDeclared(definition) => self.declare_queue(*definition)?,
@@ -183,6 +185,13 @@ impl Recovery {
         let places = self.places(fact.queue);
         for (first, last) in &fact.positions.0 {
             places.rejected(*first, *last);
+        }
+    }
+
+    fn died(&mut self, fact: &Died) {
+        let places = self.places(fact.queue);
+        for (first, last) in &fact.positions.0 {
+            places.died(*first, *last, &fact.death);
         }
     }
 
@@ -373,19 +382,19 @@ impl Recovery {
                 let Some(queue) = core.queues.get_mut(id.0) else {
                     continue;
                 };
-                let rejected = fill(queue, places, &mut core.held);
+                let leaving = fill(queue, places, &mut core.held);
                 queue.look_at_depth();
-                if let Some(rejected) = rejected {
-                    core.reroute_later(rejected);
+                for remains in leaving {
+                    core.reroute_later(remains);
                 }
                 let queue = core.queue(id);
                 if queue.expiring > 0 {
                     expiring.push(Work::Expire(queue.reference, 0));
                 }
-            } else if let Some(exchange) = self.rerouting.get(&key)
-                && let Some(remains) = remains_of(key, places, *exchange, &mut core.held)
-            {
-                core.reroute_later(remains);
+            } else if let Some(exchange) = self.rerouting.get(&key) {
+                for remains in remains_of(key, places, *exchange, &mut core.held) {
+                    core.reroute_later(remains);
+                }
             }
         }
         core.work.extend(expiring);
@@ -424,62 +433,81 @@ fn entry_of(recovered: Recovered) -> Entry {
         expires: recovered.expires,
         state: EntryState::Available,
         redelivered: !is_planted(Plant::FlagLost),
+        deliveries: 0,
     }
 }
 
 /// The entry of a message that has left its queue.
-fn leaving(entry: Entry) -> Entry {
+fn leaving_entry(entry: Entry) -> Entry {
     Entry {
         state: EntryState::Recovered,
         ..entry
     }
 }
 
-/// Fills a queue, and gives its rejected messages, if it has any.
-fn fill(queue: &mut Queue, places: Places, held: &mut Held) -> Option<Remains> {
+/// Messages that have left a queue, by what their copies are to say.
+type Leaving = BTreeMap<Option<Death>, Blocks<Entry>>;
+
+/// Fills a queue, and gives the messages that have left it, if there are any.
+fn fill(queue: &mut Queue, places: Places, held: &mut Held) -> Vec<Remains> {
     let tail = places.tail();
-    let mut rejected = Blocks::default();
-    for (position, recovered, is_rejected) in places.into_entries() {
+    let mut leaving = Leaving::new();
+    for (position, recovered, fate) in places.into_entries() {
         let entry = entry_of(recovered);
-        match is_rejected {
-            true => {
-                held.come(&entry.stored.message);
-                rejected.push_at(position, leaving(entry));
+        let death = match fate {
+            Fate::Stays => {
+                queue.restore(position, entry, held);
+                continue;
             }
-            false => queue.restore(position, entry, held),
-        }
+            Fate::Rejected => None,
+            Fate::Died(death) => Some(death),
+        };
+        held.come(&entry.stored.message);
+        queue.rejecting += 1;
+        let alike = leaving.entry(death).or_default();
+        alike.push_at(position, leaving_entry(entry));
     }
     if !is_planted(Plant::PositionsAnew) {
         queue.entries.set_tail(tail);
     }
-    queue.rejecting = rejected.len();
-    (!rejected.is_empty()).then_some(Remains {
-        entries: rejected,
-        alternate: queue.alternate,
-        queue: Some(queue.reference),
-    })
+    all_remains(leaving, queue.alternate, queue.reference)
 }
 
-/// What is left of a deleted queue, if anything is.
+/// What is left of a deleted queue.
 fn remains_of(
     queue: QueueKey,
     places: Places,
     exchange: ExchangeId,
     held: &mut Held,
-) -> Option<Remains> {
-    let mut entries = Blocks::default();
-    for (position, recovered, _) in places.into_entries() {
+) -> Vec<Remains> {
+    let mut leaving = Leaving::new();
+    for (position, recovered, fate) in places.into_entries() {
+        let death = match fate {
+            Fate::Stays | Fate::Rejected => None,
+            Fate::Died(death) => Some(death),
+        };
         let entry = entry_of(recovered);
         held.come(&entry.stored.message);
-        entries.push_at(position, leaving(entry));
+        let alike = leaving.entry(death).or_default();
+        alike.push_at(position, leaving_entry(entry));
     }
     let reference = QueueRef {
         id: QueueId::NOWHERE,
         incarnation: queue.0,
     };
-    (!entries.is_empty()).then_some(Remains {
+    all_remains(leaving, Some(exchange), reference)
+}
+
+fn all_remains(
+    leaving: Leaving,
+    alternate: Option<ExchangeId>,
+    queue: QueueRef,
+) -> Vec<Remains> {
+    let remains = |(death, entries): (Option<Death>, Blocks<Entry>)| Remains {
         entries,
-        alternate: Some(exchange),
-        queue: Some(reference),
-    })
+        alternate,
+        queue: Some(queue),
+        death: death.map(Box::new),
+    };
+    leaving.into_iter().map(remains).collect()
 }

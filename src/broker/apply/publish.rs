@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::refuse;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
+use crate::broker::dead::Reason;
 use crate::broker::effect::Out;
 use crate::broker::ids::{ExchangeId, GroupTime, QueueId, QueueRef, SessionId};
 use crate::broker::limits;
@@ -15,7 +16,7 @@ use crate::broker::queue::kind::Kind;
 use crate::broker::queue::policy::Policy;
 use crate::broker::queue::{Entry, EntryState};
 use crate::broker::session::TransactionPublish;
-use crate::wire::{AcceptMode, CommandId, ErrorCode};
+use crate::wire::{AcceptMode, CommandId, ErrorCode, Text};
 
 impl Core {
     /// `message.transfer` from a client. In a transaction the message is routed now and enqueued at
@@ -220,10 +221,8 @@ impl Core {
 
     /// A later message has taken the place of one with its key, acquired or not.
     fn replace(&mut self, id: QueueId, position: u64) {
-        let queue = self.queue_mut(id);
-        queue.counters.discards_last_value += 1;
-        let reference = queue.reference;
-        self.dequeue(reference, position);
+        let reference = self.queue(id).reference;
+        self.die(reference, position, Reason::Replaced);
     }
 
     /// Enqueues what a committed transaction publishes. The limits were looked at for the whole.
@@ -249,7 +248,7 @@ impl Core {
 
     /// Routes a message that its queue could not keep to an alternate exchange. A queue there that
     /// is full loses it: nobody is left to be told. Each copy costs a step, and so does what a
-    /// journal has to write of a large message.
+    /// journal has to write of a large message. Queues with a barred name do not get it.
     pub(super) fn reroute(
         &mut self,
         exchange: ExchangeId,
@@ -259,10 +258,16 @@ impl Core {
             state,
             ..
         }: &Entry,
+        barred: &[Text],
         out: &mut Out,
     ) {
         let mut matched = std::mem::take(&mut self.scratch.matched);
         self.route(exchange, &stored.message, &mut matched);
+        if !barred.is_empty() {
+            let before = matched.len();
+            matched.retain(|queue| !barred.contains(&self.queue(*queue).name));
+            self.counters.discards_dead += (before - matched.len()) as u64;
+        }
         let copies = u32::try_from(matched.len()).unwrap_or(u32::MAX);
         let octets = stored.message.size() / limits::REROUTED_BYTES_PER_STEP;
         let octets = u32::try_from(octets).unwrap_or(u32::MAX);

@@ -20,6 +20,8 @@ use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::{Entry, Queue, Remains};
 use crate::wire::Map;
 
+use super::gathered::left_fact;
+
 /// Messages that have left their queues and that facts still name there, by queue.
 type Leaving<'a> = BTreeMap<QueueKey, Vec<&'a Remains>>;
 
@@ -186,8 +188,8 @@ impl Core {
     }
 
     /// What of old message facts a compaction must carry forward: of an [`Fact::Enqueued`] the places
-    /// where the message still is, of a [`Fact::Rejected`] the messages that are still to be
-    /// rerouted. What nothing is left of is left out.
+    /// where the message still is, of a [`Fact::Rejected`] or [`Fact::Died`] the messages that are still
+    /// to be rerouted. What nothing is left of is left out.
     ///
     /// Of other facts nothing is given. Definitions are carried by a checkpoint
     /// ([`Core::definitions`]). A [`Fact::Dequeued`] must stay until no `Enqueued` of what it names
@@ -218,6 +220,11 @@ impl Core {
                 let positions = still_leaving(leaving.get(&queue)?, &fact.positions);
                 let is_needed = !positions.0.is_empty();
                 is_needed.then_some(Fact::Rejected(Rejected { queue, positions }))
+            }
+            Fact::Died(fact) => {
+                let positions = still_leaving(leaving.get(&fact.queue)?, &fact.positions);
+                let is_needed = !positions.0.is_empty();
+                is_needed.then(|| left_fact(fact.queue, positions, Some(&fact.death)))
             }
             _ => None,
         });
@@ -271,13 +278,12 @@ impl Core {
         let leaving = self.leaving().flat_map(|(key, remains)| {
             let durable = || remains.entries.iter().filter(is_persistent);
             let positions: Positions = durable().map(|(position, _)| position).collect();
-            let is_rejected = self.queue_keys.contains_key(&key) && !positions.0.is_empty();
-            let rejected = is_rejected.then_some(Fact::Rejected(Rejected {
-                queue: key,
-                positions,
-            }));
+            // Of a deleted queue all that is left is on its way.
+            let is_said = self.queue_keys.contains_key(&key) || remains.death.is_some();
+            let is_said = is_said && !positions.0.is_empty();
+            let left = is_said.then(|| left_fact(key, positions, remains.death.as_deref()));
             let entries = durable().map(move |(position, entry)| enqueued(key, position, entry));
-            entries.chain(rejected)
+            entries.chain(left)
         });
         there.chain(leaving)
     }
