@@ -6,10 +6,11 @@ mod broker;
 
 use std::collections::BTreeSet;
 
-use broker::actors::{Actor, Tally, connect, step};
+use broker::actors::{Actor, Tally, connect, dying_arguments, step};
 use broker::durable::{self, At, compare, recovered};
 use broker::seeded::Seeded;
 use broker::{Broker, MEMBER, Session};
+use ferrymq::broker::dead::Reason;
 use ferrymq::broker::facts::{Enqueued, Fact, FactRecord};
 use ferrymq::broker::ids::MemberId;
 use ferrymq::broker::{Command, Options};
@@ -31,7 +32,7 @@ fn options() -> Options {
 fn is_of_messages(fact: &Fact) -> bool {
     matches!(
         fact,
-        Fact::Enqueued(_) | Fact::Dequeued(_) | Fact::Rejected(_)
+        Fact::Enqueued(_) | Fact::Dequeued(_) | Fact::Rejected(_) | Fact::Died(_)
     )
 }
 
@@ -145,11 +146,13 @@ fn publish_many(session: &Session, queue: &str, count: usize) {
 /// Rejects the messages of a deep queue, or deletes it: they go to an exchange, not all in one entry.
 fn reroute_many(seeded: &mut Seeded, broker: &Broker, name: &str) {
     let session = broker.session(name);
+    let marks = seeded.once_in(2);
     session.declare_with("deep", |declare| {
         declare.durable = true;
         declare.alternate_exchange = Some("amq.fanout".into());
-        let unlimited = [("qpid.max_size", Value::U64(0))];
-        declare.arguments = Some(unlimited.into_iter().collect());
+        let mut arguments = vec![("qpid.max_size", Value::U64(0))];
+        arguments.extend(marks.then(|| ("qpid.dead_letter", Value::Str16("all".into()))));
+        declare.arguments = Some(arguments.into_iter().collect());
     });
     for queue in ["q", "r", "s"] {
         session.declare_with(queue, |declare| declare.durable = true);
@@ -213,9 +216,11 @@ fn declare_all(seeded: &mut Seeded, keeper: &Session) {
         let durable = !seeded.once_in(4);
         let alternate = *seeded.pick(&["amq.fanout", "amq.direct", "amq.topic"]);
         let has_alternate = seeded.once_in(2);
+        let arguments = dying_arguments(seeded);
         keeper.declare_with(queue, |declare| {
             declare.durable = durable;
             declare.alternate_exchange = has_alternate.then(|| alternate.into());
+            declare.arguments = Some(arguments);
         });
     }
 }
@@ -227,6 +232,7 @@ struct Met {
     checks: usize,
     messages: usize,
     rejected: usize,
+    died: usize,
     rerouting: usize,
     bindings: usize,
     lives: usize,
@@ -315,6 +321,7 @@ impl Run {
         met.messages += durable.messages.len();
         met.bindings += durable.bindings.len();
         met.rejected += durable.rejected.len();
+        met.died += durable.died.len();
         met.rerouting += durable.rerouting.len();
         if is_long || self.seeded.once_in(4) {
             self.faulty = journal.len();
@@ -374,10 +381,11 @@ fn whatever_a_journal_does_the_recovered_core_is_the_one_that_was() {
     assert!(met.told.delivered > 300 && met.checks > 300 && met.lives > 15);
     assert!(met.bindings > 2000, "{}", met.bindings);
     assert!(met.messages > 10_000 && met.rejected > 100 && met.rerouting > 10);
+    assert!(met.died > 100, "{}", met.died);
 }
 
 /// What goes wrong in the facts of an entry.
-const FAULTS: [(&str, Fault); 6] = [
+const FAULTS: [(&str, Fault); 7] = [
     ("messages that left are not said", |record| {
         record
             .facts
@@ -414,6 +422,16 @@ const FAULTS: [(&str, Fault); 6] = [
             .facts
             .retain(|fact| !matches!(fact, Fact::Rejected(_)));
     }),
+    (
+        "dead messages are said to have died of something else",
+        |record| {
+            for fact in &mut record.facts {
+                if let Fact::Died(fact) = fact {
+                    fact.death.reason = Reason::LowPriority;
+                }
+            }
+        },
+    ),
     ("deleted queues take their messages with them", |record| {
         for fact in &mut record.facts {
             if let Fact::QueueDeleted { rerouted_to, .. } = fact {

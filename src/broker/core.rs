@@ -281,6 +281,11 @@ impl Core {
         self.purge_due = purge_due(time, &self.options);
     }
 
+    /// Plain counters of the whole core, read by management.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
     /// How many queues there are.
     pub fn queue_count(&self) -> usize {
         self.queues.len()

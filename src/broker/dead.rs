@@ -9,6 +9,7 @@ use super::arguments;
 use super::encoding::{record, record_enum};
 use super::ids::GroupTime;
 use super::limits;
+use crate::wire::limits::STR8_BYTES_MAX;
 use crate::wire::{Map, Text, Value};
 
 /// Why the message died. One of Open MQ's words where it has one for it.
@@ -101,7 +102,7 @@ record!(Death {
     queue,
     time,
     deliveries
-});
+} if Text::len(&queue) <= STR8_BYTES_MAX, else "queue's name");
 
 /// The path of a message that died, from its headers. A publisher may have written what it likes
 /// there: what is no list of names is no path.

@@ -498,11 +498,7 @@ fn remains_of(
     all_remains(leaving, Some(exchange), reference)
 }
 
-fn all_remains(
-    leaving: Leaving,
-    alternate: Option<ExchangeId>,
-    queue: QueueRef,
-) -> Vec<Remains> {
+fn all_remains(leaving: Leaving, alternate: Option<ExchangeId>, queue: QueueRef) -> Vec<Remains> {
     let remains = |(death, entries): (Option<Death>, Blocks<Entry>)| Remains {
         entries,
         alternate,

@@ -5,7 +5,7 @@ use super::{Broker, Connection, Session, Told, message_with};
 use ferrymq::broker::ids::MemberId;
 use ferrymq::broker::{Command, Request};
 use ferrymq::wire::{
-    AcceptMode, AcquireMode, CommandId, CreditUnit, DeliveryMode, FlowMode, SequenceSet, Value,
+    AcceptMode, AcquireMode, CommandId, CreditUnit, DeliveryMode, FlowMode, Map, SequenceSet, Value,
 };
 
 pub const QUEUES: [&str; 5] = ["q", "r", "s", "", "missing"];
@@ -62,6 +62,27 @@ pub fn some_ids(seeded: &mut Seeded) -> SequenceSet {
     set
 }
 
+/// Arguments of a queue in which messages die for one reason or other, or none.
+pub fn dying_arguments(seeded: &mut Seeded) -> Map {
+    let text = |text: &str| Value::Str16(text.into());
+    let mut arguments = Map::new();
+    if seeded.once_in(2) {
+        let reasons = *seeded.pick(&["all", "expired", "rejected, replaced"]);
+        arguments.insert("qpid.dead_letter", text(reasons));
+    }
+    match seeded.below(6) {
+        0 => {
+            arguments.insert("qpid.policy_type", text("ring"));
+            arguments.insert("qpid.max_count", Value::U32(seeded.below(9) as u32));
+        }
+        1 => drop(arguments.insert("qpid.last_value_queue_key", text("n"))),
+        2 => drop(arguments.insert("qpid.max_delivery_count", Value::U32(2))),
+        3 => drop(arguments.insert("qpid.priorities", Value::U8(3))),
+        _ => {}
+    }
+    arguments
+}
+
 pub fn queue_command(seeded: &mut Seeded, session: &Session) {
     let queue = usual(seeded, &QUEUES);
     match seeded.below(24) {
@@ -70,15 +91,18 @@ pub fn queue_command(seeded: &mut Seeded, session: &Session) {
             let exchange = *seeded.pick(&EXCHANGES[..6]);
             let (exclusive, auto_delete) = (seeded.once_in(40), seeded.once_in(4));
             let durable = !seeded.once_in(3);
+            let dying = dying_arguments(seeded);
             let (limited, has_alternate) = (seeded.once_in(6), seeded.once_in(3));
             session.declare_with(queue, |declare| {
                 declare.exclusive = exclusive;
                 declare.durable = durable;
                 declare.auto_delete = auto_delete;
-                if limited {
-                    let limit = [("qpid.max_count", Value::U32(limit))];
-                    declare.arguments = Some(limit.into_iter().collect());
-                }
+                declare.arguments = Some(match limited {
+                    true => [("qpid.max_count", Value::U32(limit))]
+                        .into_iter()
+                        .collect(),
+                    false => dying,
+                });
                 if has_alternate {
                     declare.alternate_exchange = Some(exchange.into());
                 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
+use ferrymq::broker::dead::Death;
 use ferrymq::broker::encoding::{Decoder, Encoder, Record};
 use ferrymq::broker::facts::{BindingDefinition, ExchangeDefinition, Fact, QueueDefinition};
 use ferrymq::broker::ids::{GroupTime, QueueKey, ShardId};
@@ -24,6 +25,7 @@ pub struct Durable {
     pub rerouting: BTreeMap<QueueKey, String>,
     pub messages: BTreeMap<At, Held>,
     pub rejected: BTreeSet<At>,
+    pub died: BTreeMap<At, Death>,
 }
 
 /// A message at a place.
@@ -60,6 +62,7 @@ pub fn durable(core: &Core) -> (Durable, BTreeMap<QueueKey, u64>) {
         rerouting: BTreeMap::new(),
         messages: BTreeMap::new(),
         rejected: BTreeSet::new(),
+        died: BTreeMap::new(),
     };
     for fact in core.message_facts() {
         durable.hold(&fact);
@@ -95,6 +98,15 @@ impl Durable {
                 for (first, last) in &fact.positions.0 {
                     let positions = (*first..=*last).map(|position| (fact.queue, position));
                     self.rejected.extend(positions);
+                }
+            }
+            Fact::Died(fact) => {
+                for (first, last) in &fact.positions.0 {
+                    for position in *first..=*last {
+                        let at = (fact.queue, position);
+                        let before = self.died.insert(at, fact.death.clone());
+                        assert_eq!(before, None, "dead twice at {at:?}");
+                    }
                 }
             }
             other => panic!("no fact of a message: {other:?}"),
@@ -179,6 +191,7 @@ fn difference(one: &Durable, other: &Durable) -> String {
     part("bindings", &one.bindings, &other.bindings);
     part("rerouting", &one.rerouting, &other.rerouting);
     part("rejected", &one.rejected, &other.rejected);
+    part("died", &one.died, &other.died);
     let places = |of: &Durable| of.messages.keys().copied().collect::<BTreeSet<At>>();
     let (written, recovered) = (places(one), places(other));
     let lost: Vec<&At> = written.difference(&recovered).take(20).collect();

@@ -1,7 +1,7 @@
 //! What a channel is told, in a form that tests compare.
 
 use ferrymq::broker::{Delivery, Effect};
-use ferrymq::wire::{CommandId, DetachCode, ErrorCode, SequenceSet, Struct32};
+use ferrymq::wire::{CommandId, DetachCode, ErrorCode, Map, SequenceSet, Struct32};
 
 /// One thing told to a client, without the numbers that the harness checks by itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,8 @@ pub struct Arrived {
     pub redelivered: bool,
     pub ttl: Option<u64>,
     pub sync: bool,
+    /// Its application headers; none where it has none.
+    pub headers: Map,
 }
 
 /// An exception.
@@ -99,6 +101,7 @@ impl Arrived {
             redelivered: delivery.redelivered,
             ttl: delivery.ttl,
             sync: delivery.sync,
+            headers: delivery.message.application_headers().unwrap_or_default(),
         }
     }
 }

@@ -235,7 +235,11 @@ fn append_leaving(leaving: &mut Vec<(QueueRef, Option<Death>, u64)>, facts: &mut
     };
     for alike in leaving.chunk_by(is_alike) {
         let positions = alike.iter().map(|(_, _, position)| *position);
-        facts.push(left_fact(alike[0].0.key(), positions.collect(), alike[0].1.as_ref()));
+        facts.push(left_fact(
+            alike[0].0.key(),
+            positions.collect(),
+            alike[0].1.as_ref(),
+        ));
     }
     leaving.clear();
 }
