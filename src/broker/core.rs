@@ -105,6 +105,8 @@ pub(super) struct Scratch {
     pub made: u32,
     /// What the batch decided that must survive.
     pub facts: Gathered,
+    /// Exchanges that have numbered messages.
+    pub numbering: BTreeSet<ExchangeId>,
     /// The transfer at hand, for queues that hold it back.
     pub transfer: Option<HeldTransfer>,
 }
@@ -355,6 +357,9 @@ impl Core {
         }
         self.fail_orphans(out);
         self.tell(out);
+        if !self.scratch.numbering.is_empty() {
+            self.say_sequences();
+        }
         self.scratch.facts.finish(&self.queues, &mut out.facts);
         answer
     }

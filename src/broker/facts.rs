@@ -97,6 +97,13 @@ pub enum Fact {
     Definitions(Box<Definitions>),
     /// Messages of a queue died and are still to go to its alternate exchange, where they say so.
     Died(Box<Died>),
+    /// An exchange has numbered its messages.
+    Sequenced {
+        /// The exchange.
+        exchange: Text,
+        /// The number of the last one.
+        last: u64,
+    },
 }
 record_enum!(Fact {
     1 = Enqueued(fact),
@@ -110,6 +117,7 @@ record_enum!(Fact {
     9 = Unbound { exchange, queue, key },
     10 = Definitions(definitions),
     12 = Died(fact),
+    13 = Sequenced { exchange, last },
 });
 
 /// A message with all durable queues that one routing put it into. It says all that is needed: the

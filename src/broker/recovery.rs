@@ -38,6 +38,7 @@ use super::options::Options;
 use super::plant::{Plant, is_planted};
 use super::queue::settings::Settings;
 use super::queue::{Entry, EntryState, Queue, Remains};
+use super::routed::Routed;
 use crate::wire::Text;
 
 /// Definition facts that contradict each other: records are missing, or were given in another order
@@ -150,6 +151,7 @@ impl Recovery {
                 key,
             } => self.unbind(&exchange, queue, &key)?,
             Fact::Definitions(definitions) => self.define_anew(*definitions)?,
+            Fact::Sequenced { exchange, last } => self.sequenced(&exchange, last)?,
         }
         Ok(())
     }
@@ -226,6 +228,7 @@ impl Recovery {
         exchange.is_durable = true;
         exchange.is_auto_delete = definition.is_auto_delete;
         exchange.alternate = self.alternate(definition.alternate)?;
+        exchange.routed = Routed::of(&definition.arguments);
         exchange.arguments = definition.arguments;
         self.core.add_exchange(exchange);
         Ok(())
@@ -247,6 +250,16 @@ impl Recovery {
         }
         // It stays in use while messages go to it: there are none left.
         self.rerouting.retain(|_, exchange| *exchange != id);
+        Ok(())
+    }
+
+    fn sequenced(&mut self, name: &Text, last: u64) -> Result<(), Wrong> {
+        let id = self.exchange(name)?;
+        let routed = self.core.exchange_mut(id).routed.as_mut();
+        match routed.and_then(|routed| routed.sequence.as_mut()) {
+            Some(sequence) => *sequence = last,
+            None => return Err(("an exchange that numbers no messages", name.clone())),
+        }
         Ok(())
     }
 

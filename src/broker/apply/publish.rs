@@ -15,6 +15,7 @@ use crate::broker::queue::flow::HeldTransfer;
 use crate::broker::queue::kind::Kind;
 use crate::broker::queue::policy::Policy;
 use crate::broker::queue::{Entry, EntryState};
+use crate::broker::routed::Last;
 use crate::broker::session::TransactionPublish;
 use crate::wire::{AcceptMode, CommandId, ErrorCode, Text};
 
@@ -31,13 +32,13 @@ impl Core {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         let exchange = self.exchange_named(destination)?;
-        let stored = Stored {
+        let mut stored = Stored {
             handle: self.scratch.handle,
             publisher: self.session(id).connection,
             message,
         };
         let mut matched = std::mem::take(&mut self.scratch.matched);
-        self.route(exchange, &stored.message, &mut matched);
+        self.route(exchange, &mut stored, None, &mut matched);
         let routed = if self.session(id).transaction.is_some() {
             self.publish_in_transaction(id, stored, &matched)
         } else {
@@ -112,24 +113,59 @@ impl Core {
     }
 
     /// The queues that a message goes to, each once: those that match at the exchange, else at its
-    /// alternate, else at that one's, so far as [`limits::ALTERNATES_MAX`] goes.
+    /// alternate, else at that one's, so far as [`limits::ALTERNATES_MAX`] goes. An exchange that numbers
+    /// its messages makes another of it. `expires` is None for one that comes in now.
     pub(super) fn route(
         &mut self,
         exchange: ExchangeId,
-        message: &Message,
+        stored: &mut Stored,
+        expires: Option<GroupTime>,
         matched: &mut Vec<QueueId>,
     ) {
         matched.clear();
         let mut next = Some(exchange);
         for _ in 0..=limits::ALTERNATES_MAX {
             let Some(id) = next else { break };
-            self.route_at(id, message, matched);
+            if self.exchange_mut(id).routed.is_some() {
+                self.note_routed(id, stored, expires);
+            }
+            self.route_at(id, &stored.message, matched);
             if !matched.is_empty() {
                 return;
             }
             next = self.exchange_mut(id).alternate;
         }
         self.counters.discards_no_route += 1;
+    }
+
+    /// Does what the exchange does with every message.
+    #[cold]
+    fn note_routed(&mut self, id: ExchangeId, stored: &mut Stored, expires: Option<GroupTime>) {
+        let expires = expires.unwrap_or_else(|| self.expiry(&stored.message));
+        let Some(routed) = self.exchange_mut(id).routed.as_mut() else {
+            return;
+        };
+        // None with a sequence: no header can be added to what bounds of headers leave no room in.
+        if let Some(message) = routed.numbered(&stored.message) {
+            stored.message = Arc::new(message);
+            stored.handle = self.new_handle();
+            self.scratch.numbering.insert(id);
+        }
+        let Some(routed) = self.exchange_mut(id).routed.as_mut() else {
+            return;
+        };
+        if !routed.keeps_last {
+            return;
+        }
+        let stored = stored.clone();
+        let before = routed.last.replace(Last { stored, expires });
+        let message = routed.last.as_ref().map(|last| last.stored.message.clone());
+        if let Some(message) = message {
+            self.held.come(&message);
+        }
+        if let Some(before) = before {
+            self.held.leave(&before.stored.message);
+        }
     }
 
     fn route_at(&mut self, id: ExchangeId, message: &Message, matched: &mut Vec<QueueId>) {
@@ -261,8 +297,9 @@ impl Core {
         barred: &[Text],
         out: &mut Out,
     ) {
+        let mut stored = stored.clone();
         let mut matched = std::mem::take(&mut self.scratch.matched);
-        self.route(exchange, &stored.message, &mut matched);
+        self.route(exchange, &mut stored, Some(*expires), &mut matched);
         if !barred.is_empty() {
             let before = matched.len();
             matched.retain(|queue| !barred.contains(&self.queue(*queue).name));
@@ -275,7 +312,7 @@ impl Core {
         self.scratch.steps = self.scratch.steps.saturating_sub(steps);
         for queue in matched.drain(..) {
             // Err: the queue has counted it as an overflow.
-            if self.queues.get(queue.0).is_some() && self.admits(queue, stored, out) == Ok(true) {
+            if self.queues.get(queue.0).is_some() && self.admits(queue, &stored, out) == Ok(true) {
                 self.append(queue, stored.clone(), *expires, None);
                 if *state == EntryState::Recovered {
                     self.queue_mut(queue).flag_last();

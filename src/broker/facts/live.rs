@@ -18,7 +18,7 @@ use crate::broker::ids::{ExchangeId, QueueId, QueueKey, QueueRef};
 use crate::broker::message::Message;
 use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::{Entry, Queue, Remains};
-use crate::wire::Map;
+use crate::wire::{Map, Value};
 
 use super::gathered::left_fact;
 
@@ -33,6 +33,20 @@ impl Core {
             let definition = Box::new(self.exchange_definition(exchange));
             let fact = Fact::ExchangeDeclared(definition);
             self.scratch.facts.defined(|| fact);
+        }
+    }
+
+    /// Says how far exchanges have numbered their messages.
+    pub(in crate::broker) fn say_sequences(&mut self) {
+        for id in std::mem::take(&mut self.scratch.numbering) {
+            let exchange = self.exchanges.get(id.0).filter(|e| e.is_durable);
+            if let Some(exchange) = exchange
+                && let Some(last) = exchange.routed.as_ref().and_then(|routed| routed.sequence)
+            {
+                let exchange = exchange.name.clone();
+                let said = || Fact::Sequenced { exchange, last };
+                self.scratch.facts.defined(said);
+            }
         }
     }
 
@@ -101,13 +115,20 @@ impl Core {
         (are_durable && self.scratch.facts.is_wanted()).then_some((exchange, queue))
     }
 
+    /// How far an exchange has numbered its messages is said as an argument, as in qpidd.
     fn exchange_definition(&self, exchange: &Exchange) -> ExchangeDefinition {
+        let mut arguments = exchange.arguments.clone();
+        let sequence = exchange.routed.as_ref().and_then(|routed| routed.sequence);
+        if let Some(last) = sequence.filter(|last| *last > 0) {
+            let last = i64::try_from(last).unwrap_or(i64::MAX);
+            arguments.insert(arguments::SEQUENCE_COUNTER, Value::I64(last));
+        }
         ExchangeDefinition {
             name: exchange.name.clone(),
             kind: exchange.kind.type_name().into(),
             is_auto_delete: exchange.is_auto_delete,
             alternate: self.durable_name(exchange.alternate),
-            arguments: exchange.arguments.clone(),
+            arguments,
         }
     }
 
