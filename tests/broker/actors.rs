@@ -134,9 +134,18 @@ pub fn exchange_command(seeded: &mut Seeded, session: &Session) {
             let alternate = usual(seeded, &EXCHANGES);
             let (auto_delete, has_alternate) = (seeded.once_in(3), seeded.once_in(2));
             let durable = seeded.once_in(2);
+            let arguments = match seeded.below(4) {
+                0 => vec![("qpid.msg_sequence", Value::Void)],
+                1 => vec![
+                    ("qpid.ive", Value::Void),
+                    ("qpid.msg_sequence", Value::Void),
+                ],
+                _ => Vec::new(),
+            };
             session.declare_exchange_with(exchange, kind, |declare| {
                 declare.durable = durable;
                 declare.auto_delete = auto_delete;
+                declare.arguments = Some(arguments.into_iter().collect());
                 if has_alternate {
                     declare.alternate_exchange = Some(alternate.into());
                 }
