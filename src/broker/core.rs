@@ -293,6 +293,11 @@ impl Core {
         self.queues.len()
     }
 
+    /// The queue of a name, to be looked at.
+    pub fn queue_of_name(&self, name: &str) -> Option<&Queue> {
+        self.queues.get(self.queue_names.get(name)?.0)
+    }
+
     /// How many connections there are.
     pub fn connection_count(&self) -> usize {
         self.connections.len()

@@ -315,10 +315,8 @@ impl Core {
             None => entry.stored.message.clone(),
             Some(rules) => rules.delivered(position, entry),
         };
-        if subscription.is_acquiring
-            && let Kind::Priority(levels) = &mut queue.kind
-        {
-            levels.gone(entry.stored.message.priority);
+        if subscription.is_acquiring {
+            queue.kind.taken(entry.stored.message.priority);
         }
         let is_acquired = subscription.is_acquiring && subscription.is_explicit;
         if is_acquired {
