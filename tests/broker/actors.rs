@@ -21,6 +21,9 @@ pub const EXCHANGES: [&str; 7] = [
     "missing",
 ];
 
+const POLICIES: [&str; 5] = ["ring", "ring", "ring_strict", "self-destruct", "reject"];
+const LIFETIMES: [&str; 3] = ["delete-if-unused-and-empty", "delete-on-close", "manual"];
+
 /// A session and what it has that its commands can name: most commands name what there is, or
 /// every session would fail at once.
 pub struct Actor {
@@ -86,7 +89,7 @@ pub fn some_arguments(seeded: &mut Seeded) -> Vec<(&'static str, Value)> {
         ("qpid.max_size", number(seeded, 3000)),
         (
             "qpid.policy_type",
-            text(*seeded.pick(&["ring", "ring", "ring_strict", "self-destruct", "reject"])),
+            text(POLICIES[seeded.below(POLICIES.len())]),
         ),
         ("qpid.flow_stop_count", number(seeded, 12)),
         ("qpid.flow_resume_count", number(seeded, 6)),
@@ -94,7 +97,7 @@ pub fn some_arguments(seeded: &mut Seeded) -> Vec<(&'static str, Value)> {
         ("qpid.auto_delete_timeout", number(seeded, 2)),
         (
             "qpid.lifetime-policy",
-            text(*seeded.pick(&["delete-if-unused-and-empty", "delete-on-close", "manual"])),
+            text(LIFETIMES[seeded.below(LIFETIMES.len())]),
         ),
         ("qpid.queue_msg_sequence", text("place")),
         ("qpid.trace.id", text("me")),

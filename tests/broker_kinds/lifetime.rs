@@ -137,7 +137,7 @@ fn unused_and_empty_queue_goes_with_its_last_subscription_or_a_purge() {
     let broker = Broker::new();
     let session = broker.session("a");
     let policy = ("qpid.lifetime-policy", text("delete-if-unused-and-empty"));
-    session.declare_kind("q", &[policy.clone()]);
+    session.declare_kind("q", std::slice::from_ref(&policy));
     session.subscribe("q", "d");
     session.cancel("d");
     assert!(!session.has_queue("q"));
@@ -152,15 +152,28 @@ fn unused_and_empty_queue_goes_with_its_last_subscription_or_a_purge() {
 #[test]
 fn queue_of_a_session_goes_with_it_whoever_subscribes() {
     let broker = Broker::new();
+    let other = broker.session("other");
+    let policy = ("qpid.lifetime-policy", text("delete-on-close"));
+    other.declare_kind("q", std::slice::from_ref(&policy));
+    other.browse("q", "d");
     let owner = broker.session("owner");
-    owner.declare_with("q", |declare| {
-        declare.exclusive = true;
-        let policy = [("qpid.lifetime-policy", text("delete-on-close"))];
-        declare.arguments = Some(policy.into_iter().collect());
-    });
+    owner.declare_with("q", |declare| declare.exclusive = true);
     assert!(owner.query("q").auto_delete);
     owner.detach();
-    assert!(!broker.session("b").has_queue("q"));
+    assert!(!other.has_queue("q"));
+}
+
+#[test]
+fn queue_that_would_go_with_its_session_stays_while_others_subscribe() {
+    let session = Broker::new().session("a");
+    let policy = ("qpid.lifetime-policy", text("delete-on-close"));
+    session.declare_kind("q", std::slice::from_ref(&policy));
+    session.subscribe("q", "one");
+    session.subscribe("q", "two");
+    session.cancel("one");
+    assert!(session.has_queue("q"));
+    session.cancel("two");
+    assert!(!session.has_queue("q"));
 }
 
 #[test]
