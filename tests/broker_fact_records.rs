@@ -16,7 +16,7 @@ use ferrymq::broker::facts::{
 use ferrymq::broker::ids::{GroupTime, QueueKey, ShardId};
 use ferrymq::broker::message::{BodyHandle, Message};
 use ferrymq::broker::{Batch, Command, Core, Options, Origin, Out, Recovery};
-use ferrymq::wire::{DeliveryMode, Map};
+use ferrymq::wire::{DeliveryMode, Map, Value};
 
 fn encoded<T: Record>(value: &T) -> Vec<u8> {
     let mut encoder = Encoder::default();
@@ -67,7 +67,12 @@ fn left(positions: &[(u64, u64)]) -> Dequeued {
 fn every_kind() -> Vec<FactRecord> {
     let broker = Broker::new();
     let session = broker.session("a");
-    session.declare_exchange_with("e", "topic", |declare| declare.durable = true);
+    session.declare_exchange_with("e", "topic", |declare| {
+        declare.durable = true;
+        let numbers = [("qpid.msg_sequence", Value::Void)];
+        declare.arguments = Some(numbers.into_iter().collect());
+    });
+    session.publish_message("e", message_with("nobody", "numbered", |_| {}));
     for queue in ["dead", "q"] {
         session.declare_with(queue, |declare| {
             declare.durable = true;
@@ -88,6 +93,19 @@ fn every_kind() -> Vec<FactRecord> {
     session.flow("d", 1200);
     broker.hold_work();
     session.reject(broker::range(0, 1199));
+    session.declare_with("m", |declare| {
+        declare.durable = true;
+        declare.alternate_exchange = Some("amq.fanout".into());
+        let marks = [("qpid.dead_letter", Value::Str16("rejected".into()))];
+        declare.arguments = Some(marks.into_iter().collect());
+    });
+    let message = message_with("m", "marked", |delivery| {
+        delivery.delivery_mode = Some(DeliveryMode::PERSISTENT);
+    });
+    session.publish_message("", message);
+    session.subscribe("m", "of m");
+    session.flow("of m", 1);
+    session.reject(broker::range(1200, 1200));
     let mut records = vec![broker.core(|core| core.definitions())];
     session.unbind("e", "q", "a.*");
     session.delete_exchange("e");
@@ -107,7 +125,11 @@ fn every_kind_of_fact_is_read_back_as_it_was() {
         .collect();
     kinds.sort_unstable();
     kinds.dedup();
-    assert_eq!(kinds, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "a kind is missing");
+    assert_eq!(
+        kinds,
+        [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13],
+        "a kind is missing"
+    );
     for record in &records {
         carried(record);
     }

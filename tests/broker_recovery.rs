@@ -10,6 +10,7 @@ use broker::actors::{Actor, Tally, branch, connect, sound_arguments, step};
 use broker::durable::{self, At, compare, recovered};
 use broker::seeded::Seeded;
 use broker::{Broker, MEMBER, Session};
+use ferrymq::broker::dead::Reason;
 use ferrymq::broker::facts::{Enqueued, Fact, FactRecord};
 use ferrymq::broker::ids::{MemberId, QueueKey};
 use ferrymq::broker::{Command, Options};
@@ -31,7 +32,11 @@ fn options() -> Options {
 fn is_of_messages(fact: &Fact) -> bool {
     matches!(
         fact,
-        Fact::Enqueued(_) | Fact::Dequeued(_) | Fact::Rejected(_) | Fact::Prepared(_)
+        Fact::Enqueued(_)
+            | Fact::Dequeued(_)
+            | Fact::Rejected(_)
+            | Fact::Died(_)
+            | Fact::Prepared(_)
     )
 }
 
@@ -146,11 +151,13 @@ fn publish_many(session: &Session, queue: &str, count: usize) {
 /// Rejects the messages of a deep queue, or deletes it: they go to an exchange, not all in one entry.
 fn reroute_many(seeded: &mut Seeded, broker: &Broker, name: &str) {
     let session = broker.session(name);
+    let marks = seeded.once_in(3);
     session.declare_with("deep", |declare| {
         declare.durable = true;
         declare.alternate_exchange = Some("amq.fanout".into());
-        let unlimited = [("qpid.max_size", Value::U64(0))];
-        declare.arguments = Some(unlimited.into_iter().collect());
+        let mut arguments = vec![("qpid.max_size", Value::U64(0))];
+        arguments.extend(marks.then(|| ("qpid.dead_letter", Value::Str16("all".into()))));
+        declare.arguments = Some(arguments.into_iter().collect());
     });
     for queue in ["q", "r", "s"] {
         session.declare_with(queue, |declare| declare.durable = true);
@@ -230,6 +237,7 @@ struct Met {
     checks: usize,
     messages: usize,
     rejected: usize,
+    died: usize,
     rerouting: usize,
     bindings: usize,
     branches: usize,
@@ -324,6 +332,7 @@ impl Run {
         met.bindings += durable.bindings.len();
         met.branches += durable.branches.len();
         met.rejected += durable.rejected.len();
+        met.died += durable.died.len();
         met.rerouting += durable.rerouting.len();
         if is_long || self.seeded.once_in(4) {
             self.faulty = journal.len();
@@ -383,11 +392,14 @@ fn whatever_a_journal_does_the_recovered_core_is_the_one_that_was() {
     assert!(met.told.delivered > 300 && met.checks > 300 && met.lives > 15);
     assert!(met.bindings > 2000, "{}", met.bindings);
     assert!(met.branches > 400, "{}", met.branches);
-    assert!(met.messages > 10_000 && met.rejected > 100 && met.rerouting > 10);
+    let (rejected, rerouting) = (met.rejected, met.rerouting);
+    assert!(met.messages > 10_000, "{}", met.messages);
+    assert!(rejected > 100 && rerouting > 10, "{rejected} {rerouting}");
+    assert!(met.died > 100, "{}", met.died);
 }
 
 /// What goes wrong in the facts of an entry.
-const FAULTS: [(&str, Fault); 10] = [
+const FAULTS: [(&str, Fault); 11] = [
     ("messages that left are not said", |record| {
         record
             .facts
@@ -448,6 +460,16 @@ const FAULTS: [(&str, Fault); 10] = [
             }
         }
     }),
+    (
+        "dead messages are said to have died of something else",
+        |record| {
+            for fact in &mut record.facts {
+                if let Fact::Died(fact) = fact {
+                    fact.death.reason = Reason::LowPriority;
+                }
+            }
+        },
+    ),
     ("deleted queues take their messages with them", |record| {
         for fact in &mut record.facts {
             if let Fact::QueueDeleted { rerouted_to, .. } = fact {

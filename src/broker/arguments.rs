@@ -1,5 +1,5 @@
-//! Arguments of a queue: their names and the forms of their values, as Qpid's tools and clients give
-//! them. What follows from them is in `queue/settings.rs`.
+//! Arguments of queues and exchanges: their names and the forms of their values, as Qpid's tools and
+//! clients give them. What follows from them is in `queue/settings.rs` and `routed.rs`.
 
 use crate::wire::{Map, Text, Value};
 
@@ -68,12 +68,24 @@ pub const TRACE_EXCLUDE: &str = "qpid.trace.exclude";
 pub const MESSAGE_SEQUENCE: &str = "qpid.queue_msg_sequence";
 /// Only what this selector matches comes in.
 pub const FILTER: &str = "qpid.filter";
+/// For which reasons messages that die go to the alternate exchange, beside those for which they always
+/// do; and whether rejected ones say so there. This broker's own.
+pub const DEAD_LETTER: &str = "qpid.dead_letter";
+/// After so many deliveries that came to nothing a message dies; 0 is never. This broker's own.
+pub const MAX_DELIVERY_COUNT: &str = "qpid.max_delivery_count";
 /// Keep out what the queue's own connection publishes. No prefix, as Qpid has it.
 pub const NO_LOCAL: &str = "no-local";
 /// Whether bodies leave the memory: here those of all queues do when memory is short.
 pub const PAGING: &str = "qpid.paging";
 /// Arguments of paged queues alone.
 pub const PAGES: [&str; 2] = ["qpid.max_pages_loaded", "qpid.page_factor"];
+
+/// Of an exchange: every message gets a header of this name with its number. The presence is enough.
+pub const EXCHANGE_SEQUENCE: &str = "qpid.msg_sequence";
+/// Of an exchange whose messages are numbered: the number of the last one, where it is declared anew.
+pub const SEQUENCE_COUNTER: &str = "qpid.sequence_counter";
+/// Of an exchange: a queue that is bound gets the message that was routed last. The presence is enough.
+pub const INITIAL_VALUE: &str = "qpid.ive";
 
 /// Whether a binding with these arguments ends with the session that made it.
 pub fn is_session_scoped(arguments: &Map) -> bool {

@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use super::branch::{Acquired, Branches};
 use super::command::{Batch, Command, Origin};
 use super::connections::Connections;
+use super::dead::DeadCounters;
 use super::effect::{Applied, Out, Wants};
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use super::exchanges::{Exchange, standard_exchanges};
@@ -73,10 +74,18 @@ pub struct Counters {
     pub discards_no_route: u64,
     /// Commands applied.
     pub commands: u64,
+    /// Messages that died in any queue and went to its alternate exchange.
+    pub dead: DeadCounters,
+    /// Copies of messages that died and that did not come to a queue, since they had died in it by
+    /// themselves before, or in too many.
+    pub discards_dead: u64,
 }
 record!(Counters {
     discards_no_route,
-    commands
+    commands,
+} since 2 {
+    dead = DeadCounters::default(),
+    discards_dead = 0,
 });
 
 /// Buffers of one `apply`, empty between two: not state.
@@ -96,8 +105,12 @@ pub(super) struct Scratch {
     pub last: Option<(ConnectionKey, u16, SessionId)>,
     /// The next body's handle in this entry.
     pub handle: BodyHandle,
+    /// How many messages the core has made in this entry.
+    pub made: u32,
     /// What the batch decided that must survive.
     pub facts: Gathered,
+    /// Exchanges that have numbered messages.
+    pub numbering: BTreeSet<ExchangeId>,
     /// The transfer at hand, for queues that hold it back.
     pub transfer: Option<HeldTransfer>,
 }
@@ -278,6 +291,11 @@ impl Core {
         self.purge_due = purge_due(time, &self.options);
     }
 
+    /// Plain counters of the whole core, read by management.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
     /// How many queues there are.
     pub fn queue_count(&self) -> usize {
         self.queues.len()
@@ -333,6 +351,7 @@ impl Core {
         self.time = batch.time;
         self.scratch.steps = limits::WORK_PER_ENTRY_MAX;
         self.scratch.last = None;
+        self.scratch.made = 0;
         self.scratch.facts.begin(out.wants_facts);
         out.rests_on_facts = false;
         let answer = self.take_origin(batch.origin, out);
@@ -361,6 +380,9 @@ impl Core {
         self.fail_orphans(out);
         self.see_to_touched(out);
         self.tell(out);
+        if !self.scratch.numbering.is_empty() {
+            self.say_sequences();
+        }
         self.scratch.facts.finish(&self.queues, &mut out.facts);
         answer
     }

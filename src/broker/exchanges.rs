@@ -3,6 +3,7 @@
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
 use super::exchange::Kind;
 use super::ids::{ExchangeId, QueueId};
+use super::routed::Routed;
 use crate::wire::{Map, Text, Value};
 
 /// Plain counters of an exchange, read by management.
@@ -44,6 +45,8 @@ pub struct Exchange {
     pub arguments: Map,
     /// Counters.
     pub counters: ExchangeCounters,
+    /// What it does with all messages that it routes, if anything.
+    pub routed: Option<Box<Routed>>,
 }
 record!(Exchange {
     name,
@@ -54,6 +57,8 @@ record!(Exchange {
     alternate_users,
     arguments,
     counters,
+} since 2 {
+    routed = None,
 });
 
 impl Exchange {
@@ -68,6 +73,7 @@ impl Exchange {
             alternate_users: 0,
             arguments: Map::new(),
             counters: ExchangeCounters::default(),
+            routed: None,
         }
     }
 

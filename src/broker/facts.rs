@@ -6,8 +6,9 @@
 //!
 //! There are two kinds.
 //!
-//! - *Message facts* ([`Fact::Enqueued`], [`Fact::Dequeued`], [`Fact::Rejected`], and
-//!   [`Fact::Prepared`]) mean the same in whatever order and however often they are read, because a queue's key and a position in it are
+//! - *Message facts* ([`Fact::Enqueued`], [`Fact::Dequeued`], [`Fact::Rejected`], [`Fact::Died`] and
+//!   [`Fact::Prepared`]) mean the same in
+//!   whatever order and however often they are read, because a queue's key and a position in it are
 //!   never used again: a message is at a place if an `Enqueued` names the place and no `Dequeued`
 //!   does. So a journal may copy those that are [`super::Core::still_needed`] forward and forget
 //!   the rest.
@@ -30,6 +31,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 
 use super::branch::Xid;
+use super::dead::Death;
 use super::encoding::{Decoder, Encoder, EncodingError, MessageBy, Record, record, record_enum};
 use super::ids::{GroupTime, QueueKey};
 use super::limits;
@@ -98,6 +100,15 @@ pub enum Fact {
     /// A branch was prepared. A [`Fact::Dequeued`] that names [`QueueKey::BRANCHES`] and its number
     /// says that its outcome was decided.
     Prepared(Box<Prepared>),
+    /// Messages of a queue died and are still to go to its alternate exchange, where they say so.
+    Died(Box<Died>),
+    /// An exchange has numbered its messages.
+    Sequenced {
+        /// The exchange.
+        exchange: Text,
+        /// The number of the last one.
+        last: u64,
+    },
 }
 record_enum!(Fact {
     1 = Enqueued(fact),
@@ -111,6 +122,8 @@ record_enum!(Fact {
     9 = Unbound { exchange, queue, key },
     10 = Definitions(definitions),
     11 = Prepared(branch),
+    12 = Died(fact),
+    13 = Sequenced { exchange, last },
 });
 
 /// A message with all durable queues that one routing put it into. It says all that is needed: the
@@ -192,6 +205,21 @@ pub struct PreparedPublish {
     /// What it is.
     pub message: Arc<Message>,
 }
+/// As [`Rejected`], of messages whose copies there say why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Died {
+    /// The queue.
+    pub queue: QueueKey,
+    /// Which.
+    pub positions: Positions,
+    /// What their copies say.
+    pub death: Death,
+}
+record!(Died {
+    queue,
+    positions,
+    death
+});
 
 /// Positions as ranges, first and last, in order and apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

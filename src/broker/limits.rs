@@ -98,3 +98,7 @@ pub const EVICTED_PER_COMMAND_MAX: u32 = 256;
 
 /// Levels of a queue with priorities: a priority is an octet, more levels could not be told apart.
 pub const PRIORITY_LEVELS_MAX: usize = 256;
+
+/// Queues in which a message may die by itself, one after the other, before a client has a say: more
+/// than anybody lays out on purpose. Their names stand in its headers.
+pub const DEATHS_MAX: usize = 16;

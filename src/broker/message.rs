@@ -479,6 +479,34 @@ impl Message {
         }
     }
 
+    /// The same message with other application headers, and without its time to live unless `keeps_time`.
+    /// It has a header segment even if this one has none. None when a bound of headers is passed.
+    pub(super) fn remade(&self, headers: Map, keeps_time: bool) -> Option<Message> {
+        let parts = wire::header::split(self.header()).ok()?;
+        let mut delivery = parts.delivery.unwrap_or_default();
+        if !keeps_time {
+            delivery.ttl = None;
+        }
+        let mut properties = self.properties().unwrap_or_default();
+        properties.application_headers = Some(headers);
+        let end = parts.rest.len();
+        let range = parts.message_properties.unwrap_or(end..end);
+        let mut header = Vec::with_capacity(self.header_bytes + 256);
+        wire::header::encode(&Some(delivery), &parts.rest[..range.start], &mut header);
+        wire::header::encode_properties(&properties, &mut header);
+        header.extend_from_slice(&parts.rest[range.end..]);
+        let message = Message::kept(Some(&header), self.body()).ok()?;
+        Some(Message {
+            has_body: self.has_body,
+            resting: self.resting,
+            home: Mutex::new(AtHome {
+                rest: self.home.lock().rest.clone(),
+                resting: Weak::new(),
+            }),
+            ..message
+        })
+    }
+
     /// The delivery properties, decoded now. None when there is no header segment.
     pub fn delivery_properties(&self) -> Option<DeliveryProperties> {
         wire::header::split(self.header()).ok()?.delivery

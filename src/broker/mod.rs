@@ -12,7 +12,8 @@
 //!
 //! What is where: `command` and `effect` are the two sides; `core` holds the state and `apply/`
 //! what each command does to it; `connections`, `session`, `subscription`, `queue`, `exchange`,
-//! `exchanges`, `message` are the parts; `branch` is work of distributed transactions; `parts` are messages on their way; `held` and `paging` know
+//! `exchanges`, `message` are the parts; `branch` is work of distributed transactions; `dead` is why messages
+//! leave a queue unasked, `routed` what an exchange does with all of its own; `parts` are messages on their way; `held` and `paging` know
 //! what is in memory; `blocks`, `slab`, `ring`, `ranges`, `credit`, `selector`, `arguments` are what they are
 //! made of; `encoding`, `snapshot`, `digest` are how a core is carried and compared; `facts` are what must
 //! survive the process, and `recovery` makes a core of them.
@@ -25,6 +26,7 @@ pub mod command;
 pub mod connections;
 pub mod core;
 pub mod credit;
+pub mod dead;
 pub mod digest;
 pub mod effect;
 pub mod encoding;
@@ -43,6 +45,7 @@ pub mod queue;
 pub mod ranges;
 pub mod recovery;
 pub mod ring;
+pub mod routed;
 pub mod selected;
 pub mod selector;
 pub mod session;

@@ -156,6 +156,15 @@ impl Core {
                 self.held.come(&entry.stored.message);
             }
         }
+        for (_, exchange) in self.exchanges.iter() {
+            let last = exchange
+                .routed
+                .as_ref()
+                .and_then(|routed| routed.last.as_ref());
+            if let Some(last) = last {
+                self.held.come(&last.stored.message);
+            }
+        }
         for work in &self.work {
             if let Work::Reroute(remains) = work {
                 for (_, entry) in remains.entries.iter() {

@@ -23,14 +23,15 @@ mod places;
 use std::collections::BTreeMap;
 
 use self::branches::Prepareds;
-use self::places::{Places, Recovered};
+use self::places::{Fate, Places, Recovered};
 use super::blocks::Blocks;
 use super::core::{Core, Work};
+use super::dead::Death;
 use super::encoding::{EncodingError, MessageBy};
 use super::exchange::Kind;
 use super::exchanges::Exchange;
 use super::facts::{
-    BindingDefinition, Definitions, Dequeued, Enqueued, ExchangeDefinition, Fact, FactRecord,
+    BindingDefinition, Definitions, Dequeued, Died, Enqueued, ExchangeDefinition, Fact, FactRecord,
     Prepared, QueueDefinition, Rejected,
 };
 use super::held::Held;
@@ -40,6 +41,7 @@ use super::options::Options;
 use super::plant::{Plant, is_planted};
 use super::queue::settings::Settings;
 use super::queue::{Entry, EntryState, Queue, Remains};
+use super::routed::Routed;
 use crate::wire::Text;
 
 /// Definition facts that contradict each other: records are missing, or were given in another order
@@ -142,6 +144,7 @@ impl Recovery {
             Fact::Enqueued(fact) => self.enqueued(fact),
             Fact::Dequeued(fact) => self.dequeued(&fact),
             Fact::Rejected(fact) => self.rejected(&fact),
+            Fact::Died(fact) => self.died(&fact),
             Fact::ExchangeDeclared(definition) => self.declare_exchange(*definition)?,
             Fact::ExchangeDeleted { name } => self.delete_exchange(&name)?,
             Fact::QueueDeclared(definition) => self.declare_queue(*definition)?,
@@ -154,6 +157,7 @@ impl Recovery {
             } => self.unbind(&exchange, queue, &key)?,
             Fact::Definitions(definitions) => self.define_anew(*definitions)?,
             Fact::Prepared(branch) => self.branch_prepared(*branch),
+            Fact::Sequenced { exchange, last } => self.sequenced(&exchange, last)?,
         }
         Ok(())
     }
@@ -202,6 +206,13 @@ impl Recovery {
         }
     }
 
+    fn died(&mut self, fact: &Died) {
+        let places = self.places(fact.queue);
+        for (first, last) in &fact.positions.0 {
+            places.died(*first, *last, &fact.death);
+        }
+    }
+
     // Definitions: in order.
 
     fn exchange(&self, name: &Text) -> Result<ExchangeId, Wrong> {
@@ -233,6 +244,7 @@ impl Recovery {
         exchange.is_durable = true;
         exchange.is_auto_delete = definition.is_auto_delete;
         exchange.alternate = self.alternate(definition.alternate)?;
+        exchange.routed = Routed::of(&definition.arguments);
         exchange.arguments = definition.arguments;
         self.core.add_exchange(exchange);
         Ok(())
@@ -254,6 +266,16 @@ impl Recovery {
         }
         // It stays in use while messages go to it: there are none left.
         self.rerouting.retain(|_, exchange| *exchange != id);
+        Ok(())
+    }
+
+    fn sequenced(&mut self, name: &Text, last: u64) -> Result<(), Wrong> {
+        let id = self.exchange(name)?;
+        let routed = self.core.exchange_mut(id).routed.as_mut();
+        match routed.and_then(|routed| routed.sequence.as_mut()) {
+            Some(sequence) => *sequence = last,
+            None => return Err(("an exchange that numbers no messages", name.clone())),
+        }
         Ok(())
     }
 
@@ -389,19 +411,19 @@ impl Recovery {
                 let Some(queue) = core.queues.get_mut(id.0) else {
                     continue;
                 };
-                let rejected = fill(queue, places, &mut core.held);
+                let leaving = fill(queue, places, &mut core.held);
                 queue.look_at_depth();
-                if let Some(rejected) = rejected {
-                    core.reroute_later(rejected);
+                for remains in leaving {
+                    core.reroute_later(remains);
                 }
                 let queue = core.queue(id);
                 if queue.expiring > 0 {
                     expiring.push(Work::Expire(queue.reference, 0));
                 }
-            } else if let Some(exchange) = self.rerouting.get(&key)
-                && let Some(remains) = remains_of(key, places, *exchange, &mut core.held)
-            {
-                core.reroute_later(remains);
+            } else if let Some(exchange) = self.rerouting.get(&key) {
+                for remains in remains_of(key, places, *exchange, &mut core.held) {
+                    core.reroute_later(remains);
+                }
             }
         }
         core.work.extend(expiring);
@@ -441,62 +463,77 @@ fn entry_of(recovered: Recovered) -> Entry {
         expires: recovered.expires,
         state: EntryState::Available,
         redelivered: !is_planted(Plant::FlagLost),
+        deliveries: 0,
     }
 }
 
 /// The entry of a message that has left its queue.
-fn leaving(entry: Entry) -> Entry {
+fn leaving_entry(entry: Entry) -> Entry {
     Entry {
         state: EntryState::Recovered,
         ..entry
     }
 }
 
-/// Fills a queue, and gives its rejected messages, if it has any.
-fn fill(queue: &mut Queue, places: Places, held: &mut Held) -> Option<Remains> {
+/// Messages that have left a queue, by what their copies are to say.
+type Leaving = BTreeMap<Option<Death>, Blocks<Entry>>;
+
+/// Fills a queue, and gives the messages that have left it, if there are any.
+fn fill(queue: &mut Queue, places: Places, held: &mut Held) -> Vec<Remains> {
     let tail = places.tail();
-    let mut rejected = Blocks::default();
-    for (position, recovered, is_rejected) in places.into_entries() {
+    let mut leaving = Leaving::new();
+    for (position, recovered, fate) in places.into_entries() {
         let entry = entry_of(recovered);
-        match is_rejected {
-            true => {
-                held.come(&entry.stored.message);
-                rejected.push_at(position, leaving(entry));
+        let death = match fate {
+            Fate::Stays => {
+                queue.restore(position, entry, held);
+                continue;
             }
-            false => queue.restore(position, entry, held),
-        }
+            Fate::Rejected => None,
+            Fate::Died(death) => Some(death),
+        };
+        held.come(&entry.stored.message);
+        queue.rejecting += 1;
+        let alike = leaving.entry(death).or_default();
+        alike.push_at(position, leaving_entry(entry));
     }
     if !is_planted(Plant::PositionsAnew) {
         queue.entries.set_tail(tail);
     }
-    queue.rejecting = rejected.len();
-    (!rejected.is_empty()).then_some(Remains {
-        entries: rejected,
-        alternate: queue.alternate,
-        queue: Some(queue.reference),
-    })
+    all_remains(leaving, queue.alternate, queue.reference)
 }
 
-/// What is left of a deleted queue, if anything is.
+/// What is left of a deleted queue.
 fn remains_of(
     queue: QueueKey,
     places: Places,
     exchange: ExchangeId,
     held: &mut Held,
-) -> Option<Remains> {
-    let mut entries = Blocks::default();
-    for (position, recovered, _) in places.into_entries() {
+) -> Vec<Remains> {
+    let mut leaving = Leaving::new();
+    for (position, recovered, fate) in places.into_entries() {
+        let death = match fate {
+            Fate::Stays | Fate::Rejected => None,
+            Fate::Died(death) => Some(death),
+        };
         let entry = entry_of(recovered);
         held.come(&entry.stored.message);
-        entries.push_at(position, leaving(entry));
+        let alike = leaving.entry(death).or_default();
+        alike.push_at(position, leaving_entry(entry));
     }
     let reference = QueueRef {
         id: QueueId::NOWHERE,
         incarnation: queue.0,
     };
-    (!entries.is_empty()).then_some(Remains {
+    all_remains(leaving, Some(exchange), reference)
+}
+
+fn all_remains(leaving: Leaving, alternate: Option<ExchangeId>, queue: QueueRef) -> Vec<Remains> {
+    let remains = |(death, entries): (Option<Death>, Blocks<Entry>)| Remains {
         entries,
-        alternate: Some(exchange),
-        queue: Some(reference),
-    })
+        alternate,
+        queue: Some(queue),
+        death: death.map(Box::new),
+    };
+    leaving.into_iter().map(remains).collect()
 }

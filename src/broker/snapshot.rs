@@ -19,6 +19,7 @@ use super::encoding::{Decoder, Encoder, EncodingError, FORMAT, Record};
 use super::message::{BodyHandle, Message};
 use super::plant::{Plant, is_planted};
 use super::queue::settings::Settings;
+use super::routed::Routed;
 
 /// Marks the bytes of a snapshot's state.
 const MAGIC: u32 = u32::from_be_bytes(*b"FMQ2");
@@ -61,6 +62,16 @@ impl Core {
                     Settings::recovered(&queue.name, &queue.arguments, default_limit)
             {
                 queue.settle_in(settings);
+            }
+        }
+    }
+
+    /// The same of exchanges.
+    fn settle_in_exchanges(&mut self) {
+        let slots: Vec<u32> = self.exchanges.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            if let Some(exchange) = self.exchanges.get_mut(slot) {
+                exchange.routed = Routed::of(&exchange.arguments);
             }
         }
     }
@@ -278,6 +289,7 @@ impl Thawing {
         let mut core = Core::decode(&mut state)?;
         if state.format < FORMAT {
             core.settle_in_queues();
+            core.settle_in_exchanges();
         }
         core.hold_anew();
         core.promise_anew();

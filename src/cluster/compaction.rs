@@ -269,7 +269,9 @@ impl<N: Fn() -> Millis> Round<'_, N> {
         let mut messages = Vec::new();
         for fact in record.facts {
             match fact {
-                Fact::Enqueued(_) | Fact::Rejected(_) | Fact::Prepared(_) => messages.push(fact),
+                Fact::Enqueued(_) | Fact::Rejected(_) | Fact::Died(_) | Fact::Prepared(_) => {
+                    messages.push(fact);
+                }
                 Fact::Dequeued(fact) => {
                     let left = self.left.entry(fact.queue).or_default();
                     left.said_in = left.said_in.max(victim);

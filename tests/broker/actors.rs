@@ -109,6 +109,13 @@ pub fn some_arguments(seeded: &mut Seeded) -> Vec<(&'static str, Value)> {
         ("qpid.browse-only", Value::Bool(true)),
         ("no-local", Value::Bool(true)),
     ];
+    if seeded.once_in(2) {
+        let reasons = *seeded.pick(&["all", "all", "expired", "rejected, replaced"]);
+        arguments.push(("qpid.dead_letter", text(reasons)));
+    }
+    if seeded.once_in(6) {
+        arguments.push(("qpid.max_delivery_count", Value::U32(2)));
+    }
     for (n, argument) in more.into_iter().enumerate() {
         if seeded.once_in(if n < 6 { 5 } else { 20 }) {
             arguments.push(argument);
@@ -175,9 +182,18 @@ pub fn exchange_command(seeded: &mut Seeded, session: &Session) {
             let alternate = usual(seeded, &EXCHANGES);
             let (auto_delete, has_alternate) = (seeded.once_in(3), seeded.once_in(2));
             let durable = seeded.once_in(2);
+            let arguments = match seeded.below(4) {
+                0 => vec![("qpid.msg_sequence", Value::Void)],
+                1 => vec![
+                    ("qpid.ive", Value::Void),
+                    ("qpid.msg_sequence", Value::Void),
+                ],
+                _ => Vec::new(),
+            };
             session.declare_exchange_with(exchange, kind, |declare| {
                 declare.durable = durable;
                 declare.auto_delete = auto_delete;
+                declare.arguments = Some(arguments.into_iter().collect());
                 if has_alternate {
                     declare.alternate_exchange = Some(alternate.into());
                 }

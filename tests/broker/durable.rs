@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
+use ferrymq::broker::dead::Death;
 use ferrymq::broker::encoding::{Decoder, Encoder, Record};
 use ferrymq::broker::facts::{
     BindingDefinition, ExchangeDefinition, Fact, Prepared, QueueDefinition,
@@ -28,6 +29,7 @@ pub struct Durable {
     pub rejected: BTreeSet<At>,
     /// Prepared branches by number.
     pub branches: BTreeMap<u64, Prepared>,
+    pub died: BTreeMap<At, Death>,
 }
 
 /// A message at a place.
@@ -65,6 +67,7 @@ pub fn durable(core: &Core) -> (Durable, BTreeMap<QueueKey, u64>) {
         messages: BTreeMap::new(),
         rejected: BTreeSet::new(),
         branches: BTreeMap::new(),
+        died: BTreeMap::new(),
     };
     for fact in core.message_facts() {
         durable.hold(&fact);
@@ -105,6 +108,15 @@ impl Durable {
             Fact::Prepared(branch) => {
                 let branch = (**branch).clone();
                 assert!(self.branches.insert(branch.number, branch).is_none());
+            }
+            Fact::Died(fact) => {
+                for (first, last) in &fact.positions.0 {
+                    for position in *first..=*last {
+                        let at = (fact.queue, position);
+                        let before = self.died.insert(at, fact.death.clone());
+                        assert_eq!(before, None, "dead twice at {at:?}");
+                    }
+                }
             }
             other => panic!("no fact of a message: {other:?}"),
         }
@@ -186,6 +198,7 @@ fn difference(one: &Durable, other: &Durable) -> String {
     part("rerouting", &one.rerouting, &other.rerouting);
     part("rejected", &one.rejected, &other.rejected);
     part("branches", &one.branches, &other.branches);
+    part("died", &one.died, &other.died);
     let places = |of: &Durable| of.messages.keys().copied().collect::<BTreeSet<At>>();
     let (written, recovered) = (places(one), places(other));
     let lost: Vec<&At> = written.difference(&recovered).take(20).collect();

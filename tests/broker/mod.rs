@@ -13,7 +13,7 @@ pub mod durable;
 #[path = "../wire_support/seeded.rs"]
 pub mod seeded;
 pub mod session;
-mod told;
+pub mod told;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

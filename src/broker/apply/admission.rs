@@ -1,14 +1,14 @@
 //! What comes before a message is enqueued: whether the queue takes it, and what makes room for it.
 
-use crate::broker::blocks::Blocks;
 use crate::broker::core::{Core, Work};
+use crate::broker::dead::Reason;
 use crate::broker::effect::Out;
 use crate::broker::ids::{ConnectionKey, QueueId, QueueRef};
 use crate::broker::limits;
 use crate::broker::message::{Message, Stored};
 use crate::broker::queue::kind::Kind;
 use crate::broker::queue::policy::Policy;
-use crate::broker::queue::{Entry, EntryState, Queue, Remains};
+use crate::broker::queue::{EntryState, Queue};
 
 /// What a full ring comes to.
 enum Room {
@@ -97,7 +97,6 @@ impl Core {
             ));
         }
         let reference = queue.reference;
-        let mut leaving = Vec::new();
         let mut left = limits::EVICTED_PER_COMMAND_MAX;
         let result = loop {
             let queue = self.queue_mut(id);
@@ -110,7 +109,7 @@ impl Core {
             }
             left -= 1;
             match room_for(queue, message) {
-                Room::Of(position) => self.evict(reference, position, &mut leaving),
+                Room::Of(position) => self.evict(reference, position),
                 Room::Dropped => {
                     queue.counters.discards_ring += 1;
                     break Ok(false);
@@ -121,54 +120,22 @@ impl Core {
                 }
             }
         };
-        self.reroute_evicted(reference, leaving, out);
+        self.run_work(out);
         result
     }
 
     /// Takes a message out of its ring. As in qpidd one that somebody has acquired goes too, and its
     /// accept will find nothing.
-    fn evict(&mut self, reference: QueueRef, position: u64, leaving: &mut Vec<(u64, Entry)>) {
-        let queue = self.queue_mut(reference.id);
-        queue.counters.discards_ring += 1;
-        if queue.alternate.is_none() {
-            self.dequeue(reference, position);
-        } else if let Some(entry) = self.take_for_alternate(reference, position) {
-            leaving.push((position, entry));
-        }
-    }
-
-    /// Lets messages go to the alternate exchange, in the order in which they left. Of a queue with
-    /// priorities that is not the order of their positions.
-    fn reroute_evicted(&mut self, reference: QueueRef, leaving: Vec<(u64, Entry)>, out: &mut Out) {
-        if leaving.is_empty() {
-            return;
-        }
-        let queue = self.queue(reference.id);
-        let (alternate, is_durable) = (queue.alternate, queue.is_durable);
-        let is_durable = is_durable && self.durable_name(alternate).is_some();
-        let mut entries = Blocks::default();
-        for (position, entry) in leaving {
-            if position < entries.tail() {
-                let entries = std::mem::take(&mut entries);
-                self.reroute_later(Remains {
-                    entries,
-                    alternate,
-                    queue: is_durable.then_some(reference),
-                });
-            }
-            entries.push_at(position, entry);
-        }
-        self.reroute_later(Remains {
-            entries,
-            alternate,
-            queue: is_durable.then_some(reference),
-        });
-        self.run_work(out);
+    fn evict(&mut self, reference: QueueRef, position: u64) {
+        let reason = match self.queue(reference.id).kind {
+            Kind::Priority(_) => Reason::LowPriority,
+            Kind::Fifo | Kind::LastValue(_) | Kind::Groups(_) => Reason::Oldest,
+        };
+        self.die(reference, position, reason);
     }
 
     /// Goes on taking messages out of a ring that holds too many.
-    pub(super) fn evict_rest(&mut self, reference: QueueRef, out: &mut Out) -> Option<Work> {
-        let mut leaving = Vec::new();
+    pub(super) fn evict_rest(&mut self, reference: QueueRef) -> Option<Work> {
         let mut unfinished = None;
         while let Some(queue) = self.live_queue(reference)
             && queue.is_overfull_with(0, 0)
@@ -179,9 +146,8 @@ impl Core {
                 break;
             }
             self.scratch.steps -= 1;
-            self.evict(reference, position, &mut leaving);
+            self.evict(reference, position);
         }
-        self.reroute_evicted(reference, leaving, out);
         unfinished
     }
 }

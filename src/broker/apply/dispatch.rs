@@ -8,6 +8,7 @@
 use crate::broker::blocks::Blocks;
 use crate::broker::connections::Connection;
 use crate::broker::core::{Core, Work};
+use crate::broker::dead::Reason;
 use crate::broker::effect::{Delivery, Effect, Out};
 use crate::broker::ids::{ConnectionKey, GroupTime, QueueId, SessionId, SubscriptionId};
 use crate::broker::limits;
@@ -264,8 +265,8 @@ impl Core {
                 continue;
             };
             if entry.expires <= now {
-                queue.dequeue(position, &mut self.held, &mut self.scratch.facts);
-                queue.counters.discards_ttl += 1;
+                let reference = queue.reference;
+                self.die(reference, position, Reason::Expired);
                 continue;
             }
             let wanted = match &subscription.selector {

@@ -10,10 +10,11 @@ use crate::broker::exchanges::Exchange;
 use crate::broker::facts::Fact;
 use crate::broker::ids::{ExchangeId, QueueId, SessionId};
 use crate::broker::limits;
+use crate::broker::routed::Routed;
 use crate::broker::session::ScopedBinding;
 use crate::wire::{
     CommandId, ErrorCode, ExchangeBind, ExchangeBound, ExchangeDeclare, ExchangeQuery,
-    ExchangeQueryResult, ExchangeUnbind, Struct32,
+    ExchangeQueryResult, ExchangeUnbind, Map, Struct32,
 };
 
 impl Core {
@@ -57,6 +58,7 @@ impl Core {
         exchange.is_auto_delete = declare.auto_delete;
         exchange.alternate = alternate;
         exchange.arguments = declare.arguments.unwrap_or_default();
+        exchange.routed = Routed::of(&exchange.arguments);
         let id = self.add_exchange(exchange);
         self.say_exchange_declared(id);
         Ok(())
@@ -109,6 +111,13 @@ impl Core {
             return;
         };
         self.exchange_names.remove(&exchange.name);
+        if let Some(last) = exchange
+            .routed
+            .as_ref()
+            .and_then(|routed| routed.last.as_ref())
+        {
+            self.held.leave(&last.stored.message);
+        }
         if exchange.is_durable {
             let name = exchange.name.clone();
             self.scratch
@@ -231,11 +240,47 @@ impl Core {
             let binding = ScopedBinding {
                 exchange: exchange_id,
                 queue: reference,
-                key,
+                key: key.clone(),
             };
             self.session_mut(id).scoped_bindings.insert(binding);
         }
+        if self.exchange_mut(exchange_id).routed.is_some() {
+            self.give_initial(exchange_id, queue_id, (&key, &arguments), out);
+        }
         Ok(())
+    }
+
+    /// Gives a queue that was just bound the message that the exchange routed last, if the binding
+    /// matches it and its time has not run out. Queues that were bound before have had it.
+    fn give_initial(
+        &mut self,
+        exchange: ExchangeId,
+        queue: QueueId,
+        (key, arguments): (&str, &Map),
+        out: &mut Out,
+    ) {
+        let now = self.time;
+        let exchange = self.exchange_mut(exchange);
+        let routed = exchange.routed.as_ref();
+        let Some(last) = routed.and_then(|routed| routed.last.clone()) else {
+            return;
+        };
+        let message = &last.stored.message;
+        let mut alone = Kind::of_type(exchange.kind.type_name());
+        let mut matched = Vec::new();
+        if let Some(alone) = &mut alone
+            && last.expires > now
+            && alone.bind(queue, key, arguments).is_ok()
+        {
+            let headers = &mut || message.application_headers();
+            alone.route(&message.routing_key, headers, &mut matched);
+        }
+        if matched.is_empty() {
+            return;
+        }
+        exchange.counters.routes += 1;
+        // Err: the queue has counted it as an overflow; that it is bound is none the worse for it.
+        let _ = self.enqueue(queue, last.stored, last.expires, out);
     }
 
     /// Sees to it that a session can have one more binding that ends with it. Those of queues that

@@ -9,12 +9,13 @@ use crate::broker::branch::Xid;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::credit::Credit;
+use crate::broker::dead::Reason;
 use crate::broker::effect::{Out, Tag};
 use crate::broker::ids::{QueueId, QueueRef, SessionId, SubscriptionId};
 use crate::broker::limits;
 use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::kind::Kind;
-use crate::broker::queue::{Entry, Queue, Remains};
+use crate::broker::queue::{Entry, Queue};
 use crate::broker::ranges::without;
 use crate::broker::selector::Selector;
 use crate::broker::session::{Session, Unsettled};
@@ -477,23 +478,28 @@ impl Core {
         out: &mut Out,
     ) {
         let mut back = Returned::new();
+        let mut has_died = false;
         self.for_each_unsettled(id, transfers, |core, count| {
             if let Some(settled) = core.settle(id, count) {
-                core.put_back(&settled, set_redelivered, &mut back);
+                has_died |= core.put_back(&settled, set_redelivered, &mut back);
             }
         });
         self.dispatch_returned(back, out);
+        if has_died {
+            self.run_work(out);
+        }
         self.after_settling(id, out);
     }
 
-    /// Makes an acquired message available again, in its place, and notes where that is.
+    /// Makes an acquired message available again, in its place, and notes where that is. One that was
+    /// delivered too often dies: then it gives true.
     pub(super) fn put_back(
         &mut self,
         settled: &Unsettled,
         set_redelivered: bool,
         back: &mut Returned,
-    ) {
-        self.put_back_at(settled.queue, settled.position, set_redelivered, back);
+    ) -> bool {
+        self.put_back_at(settled.queue, settled.position, set_redelivered, back)
     }
 
     /// The same, by its place.
@@ -503,16 +509,20 @@ impl Core {
         position: u64,
         set_redelivered: bool,
         back: &mut Returned,
-    ) {
+    ) -> bool {
         let queue = self.queues.get_mut(reference.id.0);
         let Some(queue) = queue.filter(|found| found.reference == reference) else {
-            return;
+            return false;
         };
+        if set_redelivered && queue.has_been_delivered_too_often(position) {
+            return self.die(reference, position, Reason::OverDelivered);
+        }
         let facts = &mut self.scratch.facts;
         if queue.release(position, set_redelivered, facts) {
             let first = back.entry(reference.id).or_insert(position);
             *first = position.min(*first);
         }
+        false
     }
 
     /// Delivers messages that were put back. Subscriptions with a selector may have passed them and
@@ -557,43 +567,27 @@ impl Core {
     }
 
     fn take_rejected(&mut self, queue: QueueRef, position: u64) -> Option<Entry> {
+        let death = self.death(queue.id, Reason::Rejected);
         let found = self.queues.get_mut(queue.id.0);
         let found = found.filter(|found| found.reference == queue)?;
         if found.alternate.is_some() {
-            return self.take_for_alternate(queue, position);
+            return self.take_dead(queue, position, Reason::Rejected, death.as_ref());
         }
-        let entry = found.reject(position, false, &mut self.scratch.facts)?;
+        let entry = found.leave(position, false, None, &mut self.scratch.facts)?;
         found.counters.discards_subscriber += 1;
-        Some(entry)
-    }
-
-    /// Takes a message out of a queue that has an alternate exchange, to go there.
-    pub(super) fn take_for_alternate(&mut self, queue: QueueRef, position: u64) -> Option<Entry> {
-        let found = self.queues.get_mut(queue.id.0);
-        let found = found.filter(|found| found.reference == queue)?;
-        let alternate = self.exchanges.get(found.alternate?.0);
-        let is_durable = alternate.is_some_and(|exchange| exchange.is_durable);
-        let entry = found.reject(position, is_durable, &mut self.scratch.facts)?;
-        found.counters.reroutes += 1;
         Some(entry)
     }
 
     /// Lets messages of a queue go to its alternate exchange, in their order there.
     fn reroute_rejected(&mut self, queue: QueueId, mut rejected: Vec<(u64, Entry)>) {
-        let queue = self.queue(queue);
-        let (alternate, is_durable, reference) =
-            (queue.alternate, queue.is_durable, queue.reference);
+        let death = self.death(queue, Reason::Rejected);
         rejected.sort_unstable_by_key(|(position, _)| *position);
         let mut entries = Blocks::default();
         for (position, entry) in rejected {
             entries.push_at(position, entry);
         }
-        let is_durable = is_durable && self.durable_name(alternate).is_some();
-        self.reroute_later(Remains {
-            entries,
-            alternate,
-            queue: is_durable.then_some(reference),
-        });
+        let remains = self.remains(self.queue(queue), entries, death);
+        self.reroute_later(remains);
     }
 
     /// `message.acquire` of browsed messages: the answer names those that were still to be had, so far

@@ -2,6 +2,7 @@
 
 mod admission;
 mod aftermath;
+mod dead_letter;
 mod dispatch;
 mod dtx;
 mod exchange;

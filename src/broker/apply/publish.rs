@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::refuse;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
+use crate::broker::dead::Reason;
 use crate::broker::effect::Out;
 use crate::broker::ids::{ExchangeId, GroupTime, QueueId, QueueRef, SessionId};
 use crate::broker::limits;
@@ -14,8 +15,9 @@ use crate::broker::queue::flow::HeldTransfer;
 use crate::broker::queue::kind::Kind;
 use crate::broker::queue::policy::Policy;
 use crate::broker::queue::{Entry, EntryState};
+use crate::broker::routed::Last;
 use crate::broker::session::TransactionPublish;
-use crate::wire::{AcceptMode, CommandId, ErrorCode};
+use crate::wire::{AcceptMode, CommandId, ErrorCode, Text};
 
 impl Core {
     /// `message.transfer` from a client. In a transaction the message is routed now and enqueued at
@@ -30,13 +32,13 @@ impl Core {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         let exchange = self.exchange_named(destination)?;
-        let stored = Stored {
+        let mut stored = Stored {
             handle: self.scratch.handle,
             publisher: self.session(id).connection,
             message,
         };
         let mut matched = std::mem::take(&mut self.scratch.matched);
-        self.route(exchange, &stored.message, &mut matched);
+        self.route(exchange, &mut stored, None, &mut matched);
         let routed = if self.session(id).transaction.is_some() {
             self.publish_in_transaction(id, stored, &matched)
         } else {
@@ -115,24 +117,59 @@ impl Core {
     }
 
     /// The queues that a message goes to, each once: those that match at the exchange, else at its
-    /// alternate, else at that one's, so far as [`limits::ALTERNATES_MAX`] goes.
+    /// alternate, else at that one's, so far as [`limits::ALTERNATES_MAX`] goes. An exchange that numbers
+    /// its messages makes another of it. `expires` is None for one that comes in now.
     pub(super) fn route(
         &mut self,
         exchange: ExchangeId,
-        message: &Message,
+        stored: &mut Stored,
+        expires: Option<GroupTime>,
         matched: &mut Vec<QueueId>,
     ) {
         matched.clear();
         let mut next = Some(exchange);
         for _ in 0..=limits::ALTERNATES_MAX {
             let Some(id) = next else { break };
-            self.route_at(id, message, matched);
+            if self.exchange_mut(id).routed.is_some() {
+                self.note_routed(id, stored, expires);
+            }
+            self.route_at(id, &stored.message, matched);
             if !matched.is_empty() {
                 return;
             }
             next = self.exchange_mut(id).alternate;
         }
         self.counters.discards_no_route += 1;
+    }
+
+    /// Does what the exchange does with every message.
+    #[cold]
+    fn note_routed(&mut self, id: ExchangeId, stored: &mut Stored, expires: Option<GroupTime>) {
+        let expires = expires.unwrap_or_else(|| self.expiry(&stored.message));
+        let Some(routed) = self.exchange_mut(id).routed.as_mut() else {
+            return;
+        };
+        // None with a sequence: no header can be added to what bounds of headers leave no room in.
+        if let Some(message) = routed.numbered(&stored.message) {
+            stored.message = Arc::new(message);
+            stored.handle = self.new_handle();
+            self.scratch.numbering.insert(id);
+        }
+        let Some(routed) = self.exchange_mut(id).routed.as_mut() else {
+            return;
+        };
+        if !routed.keeps_last {
+            return;
+        }
+        let stored = stored.clone();
+        let before = routed.last.replace(Last { stored, expires });
+        let message = routed.last.as_ref().map(|last| last.stored.message.clone());
+        if let Some(message) = message {
+            self.held.come(&message);
+        }
+        if let Some(before) = before {
+            self.held.leave(&before.stored.message);
+        }
     }
 
     fn route_at(&mut self, id: ExchangeId, message: &Message, matched: &mut Vec<QueueId>) {
@@ -224,10 +261,8 @@ impl Core {
 
     /// A later message has taken the place of one with its key, acquired or not.
     fn replace(&mut self, id: QueueId, position: u64) {
-        let queue = self.queue_mut(id);
-        queue.counters.discards_last_value += 1;
-        let reference = queue.reference;
-        self.dequeue(reference, position);
+        let reference = self.queue(id).reference;
+        self.die(reference, position, Reason::Replaced);
     }
 
     /// Enqueues what a committed transaction publishes. The limits were looked at for the whole.
@@ -253,7 +288,7 @@ impl Core {
 
     /// Routes a message that its queue could not keep to an alternate exchange. A queue there that
     /// is full loses it: nobody is left to be told. Each copy costs a step, and so does what a
-    /// journal has to write of a large message.
+    /// journal has to write of a large message. Queues with a barred name do not get it.
     pub(super) fn reroute(
         &mut self,
         exchange: ExchangeId,
@@ -263,10 +298,17 @@ impl Core {
             state,
             ..
         }: &Entry,
+        barred: &[Text],
         out: &mut Out,
     ) {
+        let mut stored = stored.clone();
         let mut matched = std::mem::take(&mut self.scratch.matched);
-        self.route(exchange, &stored.message, &mut matched);
+        self.route(exchange, &mut stored, Some(*expires), &mut matched);
+        if !barred.is_empty() {
+            let before = matched.len();
+            matched.retain(|queue| !barred.contains(&self.queue(*queue).name));
+            self.counters.discards_dead += (before - matched.len()) as u64;
+        }
         let copies = u32::try_from(matched.len()).unwrap_or(u32::MAX);
         let octets = stored.message.size() / limits::REROUTED_BYTES_PER_STEP;
         let octets = u32::try_from(octets).unwrap_or(u32::MAX);
@@ -274,7 +316,7 @@ impl Core {
         self.scratch.steps = self.scratch.steps.saturating_sub(steps);
         for queue in matched.drain(..) {
             // Err: the queue has counted it as an overflow.
-            if self.queues.get(queue.0).is_some() && self.admits(queue, stored, out) == Ok(true) {
+            if self.queues.get(queue.0).is_some() && self.admits(queue, &stored, out) == Ok(true) {
                 self.append(queue, stored.clone(), *expires, None);
                 if *state == EntryState::Recovered {
                     self.queue_mut(queue).flag_last();

@@ -163,6 +163,7 @@ impl Core {
             entries: queue.entries,
             alternate: queue.alternate,
             queue: is_rerouted.then_some(queue.reference),
+            death: None,
         };
         self.work.push_back(Work::Reroute(Box::new(remains)));
         self.orphan(queue.subscriptions, &queue.name);
@@ -226,6 +227,7 @@ impl Core {
             entries,
             alternate: None,
             queue: None,
+            death: None,
         })));
         self.run_work(out);
         Ok(())

@@ -2,6 +2,7 @@
 
 use super::message::Returned;
 use crate::broker::core::{Core, Work};
+use crate::broker::dead::Reason;
 use crate::broker::effect::Out;
 use crate::broker::ids::{QueueRef, SessionId};
 use crate::broker::plant::{Plant, is_planted};
@@ -32,7 +33,7 @@ impl Core {
                 Work::EndSession(session) => self.give_back(session, out),
                 Work::Reroute(remains) => self.reroute_remains(remains, out),
                 Work::Expire(queue, position) => self.expire(queue, position, out),
-                Work::Evict(queue) => self.evict_rest(queue, out),
+                Work::Evict(queue) => self.evict_rest(queue),
                 Work::Depart(queue) => {
                     self.scratch.steps -= 1;
                     self.depart(queue, out);
@@ -93,7 +94,10 @@ impl Core {
                 self.leave_for_good(queue, position);
             }
             if let Some(exchange) = remains.alternate {
-                self.reroute(exchange, &entry, out);
+                match &remains.death {
+                    None => self.reroute(exchange, &entry, &[], out),
+                    Some(death) => self.reroute_dead(exchange, &entry, death, out),
+                }
             }
             self.held.leave(&entry.stored.message);
             self.scratch.steps = self.scratch.steps.saturating_sub(1);
@@ -118,34 +122,35 @@ impl Core {
         }
     }
 
-    /// Drops messages whose time has run out and that nobody has acquired. What stands behind one
-    /// may be for somebody for whom that one was too large.
+    /// Lets messages die whose time has run out and that nobody has acquired. What stands behind one
+    /// may be for somebody for whom that one was too large. What they leave behind comes before the
+    /// search goes on: else all of a deep queue would wait at once.
     fn expire(&mut self, reference: QueueRef, position: u64, out: &mut Out) -> Option<Work> {
         let now = self.time;
         let mut steps = self.scratch.steps;
         let mut next = position;
-        let queue = self.queues.get_mut(reference.id.0)?;
-        if queue.reference != reference {
-            return None;
-        }
-        let before = queue.counters.discards_ttl;
-        let left = loop {
+        let mut has_died = false;
+        let place = loop {
+            let queue = self.live_queue(reference)?;
             let over = |entry: &Entry| entry.state == EntryState::Available && entry.expires <= now;
             match queue.entries.find(next, &mut steps, over) {
                 Ok(Some(found)) => {
-                    queue.dequeue(found, &mut self.held, &mut self.scratch.facts);
-                    queue.counters.discards_ttl += 1;
+                    has_died |= self.die(reference, found, Reason::Expired);
                     next = found + 1;
                 }
                 Ok(None) => break None,
-                Err(place) => break Some(Work::Expire(reference, place)),
+                Err(place) => break Some(place),
             }
         };
-        let has_dropped = queue.counters.discards_ttl > before;
         self.scratch.steps = steps;
-        if has_dropped {
+        if has_died {
             self.dispatch(reference.id, out);
         }
-        left
+        let left = Work::Expire(reference, place?);
+        match has_died {
+            true => self.work.push_back(left),
+            false => return Some(left),
+        }
+        None
     }
 }

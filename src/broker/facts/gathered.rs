@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Dequeued, Enqueued, Fact, Place, Positions, Prepared, Rejected};
+use super::{Dequeued, Died, Enqueued, Fact, Place, Positions, Prepared, Rejected};
+use crate::broker::dead::Death;
 use crate::broker::ids::{GroupTime, QueueId, QueueKey, QueueRef};
 use crate::broker::message::{BodyHandle, Message, Stored};
 use crate::broker::plant::{Plant, is_planted};
@@ -33,7 +34,8 @@ pub struct Gathered {
     /// Places, each with the index of its message.
     places: Vec<(usize, Place)>,
     left: Vec<Left>,
-    rejected: Vec<(QueueRef, u64)>,
+    /// Messages on their way to alternate exchanges, and what their copies there say.
+    leaving: Vec<(QueueRef, Option<Death>, u64)>,
     prepared: Vec<Prepared>,
     /// Queues that are gone with all their messages.
     deleted: Vec<QueueKey>,
@@ -141,10 +143,10 @@ impl Gathered {
         });
     }
 
-    /// A durable message was rejected and is yet to be rerouted.
-    pub fn rejected(&mut self, queue: QueueRef, position: u64) {
+    /// A durable message has left its place and is yet to be rerouted.
+    pub fn left_for_alternate(&mut self, queue: QueueRef, position: u64, death: Option<&Death>) {
         if self.is_wanted {
-            self.rejected.push((queue, position));
+            self.leaving.push((queue, death.cloned(), position));
         }
     }
 
@@ -207,9 +209,9 @@ impl Gathered {
                 None => facts.push(Fact::Prepared(Box::new(branch))),
             }
         }
-        self.rejected
-            .retain(|(queue, position)| has_left(queue.key(), *position).is_none());
-        append_rejected(&mut self.rejected, facts);
+        self.leaving
+            .retain(|(queue, _, position)| has_left(queue.key(), *position).is_none());
+        append_leaving(&mut self.leaving, facts);
         append_dequeued(left, &passed, queues, facts);
         self.left.clear();
     }
@@ -224,7 +226,7 @@ impl Gathered {
         let is_gone = |queue: QueueKey| deleted.binary_search(&queue).is_ok();
         self.places.retain(|(_, place)| !is_gone(place.queue));
         self.left.retain(|range| !is_gone(range.queue.key()));
-        self.rejected.retain(|(queue, _)| !is_gone(queue.key()));
+        self.leaving.retain(|(queue, ..)| !is_gone(queue.key()));
     }
 }
 
@@ -242,15 +244,35 @@ fn merged(left: &mut Vec<Left>) -> &[Left] {
     left
 }
 
-fn append_rejected(rejected: &mut Vec<(QueueRef, u64)>, facts: &mut Vec<Fact>) {
-    rejected.sort_unstable_by_key(|(queue, position)| (queue.key(), *position));
-    for of_queue in rejected.chunk_by(|one, next| one.0 == next.0) {
-        facts.push(Fact::Rejected(Rejected {
-            queue: of_queue[0].0.key(),
-            positions: of_queue.iter().map(|(_, position)| *position).collect(),
-        }));
+fn append_leaving(leaving: &mut Vec<(QueueRef, Option<Death>, u64)>, facts: &mut Vec<Fact>) {
+    leaving.sort_unstable_by(|one, next| {
+        let key = |of: &(QueueRef, Option<Death>, u64)| (of.0.key(), of.2);
+        (&one.1, key(one)).cmp(&(&next.1, key(next)))
+    });
+    let is_alike = |one: &(QueueRef, Option<Death>, u64), next: &(QueueRef, Option<Death>, u64)| {
+        (one.0, &one.1) == (next.0, &next.1)
+    };
+    for alike in leaving.chunk_by(is_alike) {
+        let positions = alike.iter().map(|(_, _, position)| *position);
+        facts.push(left_fact(
+            alike[0].0.key(),
+            positions.collect(),
+            alike[0].1.as_ref(),
+        ));
     }
-    rejected.clear();
+    leaving.clear();
+}
+
+/// What is said of messages that are on their way to their queue's alternate exchange.
+pub(super) fn left_fact(queue: QueueKey, positions: Positions, death: Option<&Death>) -> Fact {
+    match death {
+        None => Fact::Rejected(Rejected { queue, positions }),
+        Some(death) => Fact::Died(Box::new(Died {
+            queue,
+            positions,
+            death: death.clone(),
+        })),
+    }
 }
 
 fn append_dequeued(left: &[Left], passed: &[u64], queues: &Slab<Queue>, facts: &mut Vec<Fact>) {

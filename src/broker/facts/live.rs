@@ -20,7 +20,9 @@ use crate::broker::message::{BodyHandle, Message};
 use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::{Entry, Queue, Remains};
 use crate::broker::session::TransactionPublish;
-use crate::wire::Map;
+use crate::wire::{Map, Value};
+
+use super::gathered::left_fact;
 
 /// Messages that have left their queues and that facts still name there, by queue.
 type Leaving<'a> = BTreeMap<QueueKey, Vec<&'a Remains>>;
@@ -33,6 +35,20 @@ impl Core {
             let definition = Box::new(self.exchange_definition(exchange));
             let fact = Fact::ExchangeDeclared(definition);
             self.scratch.facts.defined(|| fact);
+        }
+    }
+
+    /// Says how far exchanges have numbered their messages.
+    pub(in crate::broker) fn say_sequences(&mut self) {
+        for id in std::mem::take(&mut self.scratch.numbering) {
+            let exchange = self.exchanges.get(id.0).filter(|e| e.is_durable);
+            if let Some(exchange) = exchange
+                && let Some(last) = exchange.routed.as_ref().and_then(|routed| routed.sequence)
+            {
+                let exchange = exchange.name.clone();
+                let said = || Fact::Sequenced { exchange, last };
+                self.scratch.facts.defined(said);
+            }
         }
     }
 
@@ -101,13 +117,20 @@ impl Core {
         (are_durable && self.scratch.facts.is_wanted()).then_some((exchange, queue))
     }
 
+    /// How far an exchange has numbered its messages is said as an argument, as in qpidd.
     fn exchange_definition(&self, exchange: &Exchange) -> ExchangeDefinition {
+        let mut arguments = exchange.arguments.clone();
+        let sequence = exchange.routed.as_ref().and_then(|routed| routed.sequence);
+        if let Some(last) = sequence.filter(|last| *last > 0) {
+            let last = i64::try_from(last).unwrap_or(i64::MAX);
+            arguments.insert(arguments::SEQUENCE_COUNTER, Value::I64(last));
+        }
         ExchangeDefinition {
             name: exchange.name.clone(),
             kind: exchange.kind.type_name().into(),
             is_auto_delete: exchange.is_auto_delete,
             alternate: self.durable_name(exchange.alternate),
-            arguments: exchange.arguments.clone(),
+            arguments,
         }
     }
 
@@ -189,8 +212,8 @@ impl Core {
     }
 
     /// What of old message facts a compaction must carry forward: of an [`Fact::Enqueued`] the places
-    /// where the message still is, of a [`Fact::Rejected`] the messages that are still to be
-    /// rerouted, a [`Fact::Prepared`] whose outcome is not decided. What nothing is left of is left
+    /// where the message still is, of a [`Fact::Rejected`] or [`Fact::Died`] the messages that are still
+    /// to be rerouted, a [`Fact::Prepared`] whose outcome is not decided. What nothing is left of is left
     /// out.
     ///
     /// Of other facts nothing is given. Definitions are carried by a checkpoint
@@ -226,6 +249,11 @@ impl Core {
             Fact::Prepared(branch) => {
                 let is_needed = self.branches.of_number(branch.number).is_some();
                 is_needed.then(|| fact.clone())
+            }
+            Fact::Died(fact) => {
+                let positions = still_leaving(leaving.get(&fact.queue)?, &fact.positions);
+                let is_needed = !positions.0.is_empty();
+                is_needed.then(|| left_fact(fact.queue, positions, Some(&fact.death)))
             }
             _ => None,
         });
@@ -347,13 +375,12 @@ impl Core {
         let leaving = self.leaving().flat_map(|(key, remains)| {
             let durable = || remains.entries.iter().filter(is_persistent);
             let positions: Positions = durable().map(|(position, _)| position).collect();
-            let is_rejected = self.queue_keys.contains_key(&key) && !positions.0.is_empty();
-            let rejected = is_rejected.then_some(Fact::Rejected(Rejected {
-                queue: key,
-                positions,
-            }));
+            // Of a deleted queue all that is left is on its way.
+            let is_said = self.queue_keys.contains_key(&key) || remains.death.is_some();
+            let is_said = is_said && !positions.0.is_empty();
+            let left = is_said.then(|| left_fact(key, positions, remains.death.as_deref()));
             let entries = durable().map(move |(position, entry)| enqueued(key, position, entry));
-            entries.chain(rejected)
+            entries.chain(left)
         });
         let prepared = self.branches.prepared();
         let prepared = prepared.map(|(number, xid, branch)| {

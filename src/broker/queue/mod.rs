@@ -21,6 +21,7 @@ use std::collections::BTreeSet;
 
 use super::blocks::Blocks;
 use super::branch::Promised;
+use super::dead::{DeadCounters, DeadLetters, Death};
 use super::encoding::{record, record_enum};
 use super::facts::Gathered;
 use super::held::{Held, Looked};
@@ -55,12 +56,16 @@ pub struct Entry {
     pub state: EntryState,
     /// Whether it may have been delivered to an application before.
     pub redelivered: bool,
+    /// How often it came back after a delivery, where the queue counts that.
+    pub deliveries: u32,
 }
 record!(Entry {
     stored,
     expires,
     state,
-    redelivered
+    redelivered,
+} since 2 {
+    deliveries = 0,
 });
 
 /// Whether a message can be had.
@@ -103,6 +108,8 @@ pub struct QueueCounters {
     pub discards_ring: u64,
     /// Messages that a later one with their key replaced.
     pub discards_last_value: u64,
+    /// Messages that died and went to the alternate exchange, by reason.
+    pub dead: DeadCounters,
 }
 record!(QueueCounters {
     enqueues,
@@ -118,6 +125,7 @@ record!(QueueCounters {
 } since 2 {
     discards_ring = 0,
     discards_last_value = 0,
+    dead = DeadCounters::default(),
 });
 
 /// A queue.
@@ -197,6 +205,8 @@ pub struct Queue {
     pub is_browse_only: bool,
     /// Room that prepared branches will take.
     pub promised: Promised,
+    /// What becomes of messages that die in it.
+    pub dead_letters: DeadLetters,
 }
 record!(Queue {
     name,
@@ -236,6 +246,7 @@ record!(Queue {
     lifetime = Lifetime::default(),
     is_browse_only = false,
     promised = Promised::default(),
+    dead_letters = DeadLetters::default(),
 });
 
 impl Queue {
@@ -278,6 +289,7 @@ impl Queue {
             lifetime: Lifetime::default(),
             is_browse_only: false,
             promised: Promised::default(),
+            dead_letters: DeadLetters::default(),
         }
     }
 
@@ -292,6 +304,7 @@ impl Queue {
         self.rules = settings.rules;
         self.lifetime = settings.lifetime;
         self.is_browse_only = settings.is_browse_only;
+        self.dead_letters = settings.dead_letters;
         self.is_no_local = settings.is_no_local;
         if let Some(is_auto_delete) = settings.is_auto_delete {
             self.is_auto_delete = is_auto_delete;
@@ -368,6 +381,7 @@ impl Queue {
             expires,
             state,
             redelivered: false,
+            deliveries: 0,
         });
         if self.available == 0 {
             self.hint = position;
@@ -472,6 +486,18 @@ impl Queue {
         true
     }
 
+    /// Counts a delivery of an acquired message that came to nothing. True when there may be no more.
+    pub fn has_been_delivered_too_often(&mut self, position: u64) -> bool {
+        let max = self.dead_letters.deliveries_max;
+        let entry = self.entries.get_mut(position);
+        let Some(entry) = entry.filter(|entry| max > 0 && entry.state == EntryState::Acquired)
+        else {
+            return false;
+        };
+        entry.deliveries = entry.deliveries.saturating_add(1);
+        entry.deliveries >= max
+    }
+
     /// Takes a message away for good. False when it is gone.
     pub fn dequeue(&mut self, position: u64, held: &mut Held, facts: &mut Gathered) -> bool {
         let entry = self.take_out(position, facts);
@@ -490,16 +516,17 @@ impl Queue {
 
     /// Takes a message away that is yet to go to the alternate exchange: it still counts as held. When
     /// that exchange is durable the message still is, until a [`Remains`] has rerouted it.
-    pub fn reject(
+    pub fn leave(
         &mut self,
         position: u64,
         has_durable_alternate: bool,
+        death: Option<&Death>,
         facts: &mut Gathered,
     ) -> Option<Entry> {
         let entry = self.take_out(position, facts)?;
         match self.is_durable && entry.stored.message.is_persistent {
             true if has_durable_alternate => {
-                facts.rejected(self.reference, position);
+                facts.left_for_alternate(self.reference, position, death);
                 self.rejecting += 1;
             }
             true => facts.dequeued(self.reference, position),

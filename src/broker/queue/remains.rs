@@ -2,6 +2,7 @@
 
 use super::Entry;
 use crate::broker::blocks::Blocks;
+use crate::broker::dead::Death;
 use crate::broker::encoding::record;
 use crate::broker::ids::{ExchangeId, QueueRef};
 
@@ -15,9 +16,13 @@ pub struct Remains {
     /// The durable queue that they left, if facts name them there until they are rerouted. It may be
     /// no more.
     pub queue: Option<QueueRef>,
+    /// What their copies say of it, if they died and are to say so.
+    pub death: Option<Box<Death>>,
 }
 record!(Remains {
     entries,
     alternate,
-    queue
+    queue,
+} since 2 {
+    death = None,
 });

@@ -11,6 +11,7 @@ use super::policy::{DepthLimit, Policy};
 use super::priority::{Levels, Shares};
 use super::rules::Rules;
 use crate::broker::arguments::{self, number, number_of_32_bits, number_of_any, text};
+use crate::broker::dead::DeadLetters;
 use crate::broker::limits;
 use crate::wire::{Map, Text, Value};
 
@@ -38,6 +39,8 @@ pub struct Settings {
     pub is_browse_only: bool,
     /// Whether what its own connection publishes stays out.
     pub is_no_local: bool,
+    /// What becomes of messages that die in it.
+    pub dead_letters: DeadLetters,
 }
 
 impl Settings {
@@ -67,6 +70,7 @@ impl Settings {
             lifetime,
             is_browse_only: arguments::flag(arguments, arguments::BROWSE_ONLY),
             is_no_local: arguments::flag(arguments, arguments::NO_LOCAL),
+            dead_letters: DeadLetters::of(arguments)?,
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::broker::dead::Death;
 use crate::broker::ids::GroupTime;
 use crate::broker::message::{BodyHandle, Message};
 
@@ -63,6 +64,8 @@ pub struct Places {
     /// And these.
     left: Ranges,
     rejected: Ranges,
+    /// Those that died, by death: some of them may have left since.
+    died: BTreeMap<Death, Ranges>,
     /// No message has been at this position or behind it.
     tail: u64,
 }
@@ -75,6 +78,7 @@ impl Default for Places {
             before: 1,
             left: Ranges::default(),
             rejected: Ranges::default(),
+            died: BTreeMap::new(),
             tail: 1,
         }
     }
@@ -113,6 +117,10 @@ impl Places {
         self.before = before;
         self.left.cut(before);
         self.rejected.cut(before);
+        self.died.retain(|_, ranges| {
+            ranges.cut(before);
+            !ranges.0.is_empty()
+        });
         while let Some(first) = self.entries.first_entry()
             && *first.key() < before
         {
@@ -126,16 +134,41 @@ impl Places {
         self.rejected.insert(first, last);
     }
 
+    /// Messages that are there died, and are to be rerouted.
+    pub fn died(&mut self, first: u64, last: u64, death: &Death) {
+        self.go_on_at(last + 1);
+        let ranges = self.died.entry(death.clone()).or_default();
+        ranges.insert(first, last);
+    }
+
     /// The position of the next message.
     pub fn tail(&self) -> u64 {
         self.tail
     }
 
-    /// The messages that are left, in order, and whether each was rejected.
-    pub fn into_entries(self) -> impl Iterator<Item = (u64, Recovered, bool)> {
-        let rejected = self.rejected;
-        self.entries
-            .into_iter()
-            .map(move |(position, recovered)| (position, recovered, rejected.contains(position)))
+    /// The messages that are left, in order, and what became of each.
+    pub fn into_entries(self) -> impl Iterator<Item = (u64, Recovered, Fate)> {
+        let (rejected, died) = (self.rejected, self.died);
+        self.entries.into_iter().map(move |(position, recovered)| {
+            let mut deaths = died.iter();
+            let death = deaths.find(|(_, ranges)| ranges.contains(position));
+            let fate = match death {
+                Some((death, _)) => Fate::Died(death.clone()),
+                None if rejected.contains(position) => Fate::Rejected,
+                None => Fate::Stays,
+            };
+            (position, recovered, fate)
+        })
     }
+}
+
+/// What became of a message that is at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is in its queue.
+    Stays,
+    /// It is on its way to the alternate exchange.
+    Rejected,
+    /// The same, and its copy there says why.
+    Died(Death),
 }
