@@ -566,7 +566,10 @@ fn limits_hold_after_a_restart() {
     let session = broker.session("a");
     session.declare_with("counted", |declare| {
         declare.durable = true;
-        let limit = [("qpid.max_count", Value::U32(3))];
+        let limit = [
+            ("qpid.max_count", Value::U32(3)),
+            ("qpid.flow_stop_count", Value::U32(0)),
+        ];
         declare.arguments = Some(limit.into_iter().collect());
     });
     durable_queue(&session, "sized");

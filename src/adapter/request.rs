@@ -72,7 +72,7 @@ pub(super) fn of(command: Command, header: Option<&Bytes>, body: Option<&Body>) 
         | C::ExchangeUnbind(_)
         | C::ExchangeBound(_) => exchange::request(command).into(),
         C::QueueDeclare(_) | C::QueueDelete(_) | C::QueuePurge(_) | C::QueueQuery(_) => {
-            queue::request(command).into()
+            queue::request(command)
         }
         C::DtxSelect(_)
         | C::DtxStart(_)

@@ -1,47 +1,79 @@
-//! Arguments of a queue: their names, forms and defaults, as Qpid's tools and clients give them.
+//! Arguments of a queue: their names and the forms of their values, as Qpid's tools and clients give
+//! them. What follows from them is in `queue/settings.rs`.
 
-use super::queue::DepthLimit;
-use crate::wire::{Map, Value};
+use crate::wire::{Map, Text, Value};
 
 /// Messages at most.
 pub const MAX_COUNT: &str = "qpid.max_count";
 /// Octets at most; 0 is no limit.
 pub const MAX_SIZE: &str = "qpid.max_size";
-
+/// What becomes of a message that would pass a limit.
+pub const POLICY_TYPE: &str = "qpid.policy_type";
+/// Above so many messages transfers are not completed; 0 is never.
+pub const FLOW_STOP_COUNT: &str = "qpid.flow_stop_count";
+/// Above so many octets transfers are not completed; 0 is never.
+pub const FLOW_STOP_SIZE: &str = "qpid.flow_stop_size";
+/// Below so many messages they are completed again.
+pub const FLOW_RESUME_COUNT: &str = "qpid.flow_resume_count";
+/// Below so many octets they are completed again.
+pub const FLOW_RESUME_SIZE: &str = "qpid.flow_resume_size";
+/// From so many messages on an alert is due; three names for it, the last one is of other Qpid
+/// brokers.
+pub const ALERT_COUNT: [&str; 3] = [
+    "qpid.alert_count",
+    "qpid.alert_count_up",
+    "x-qpid-maximum-message-count",
+];
+/// From so many octets on an alert is due.
+pub const ALERT_SIZE: [&str; 3] = [
+    "qpid.alert_size",
+    "qpid.alert_size_up",
+    "x-qpid-maximum-message-size",
+];
+/// Down to so many messages the next alert is armed.
+pub const ALERT_COUNT_DOWN: &str = "qpid.alert_count_down";
+/// Down to so many octets the next alert is armed.
+pub const ALERT_SIZE_DOWN: &str = "qpid.alert_size_down";
+/// Seconds between two alerts: read, and without effect as in qpidd.
+pub const ALERT_REPEAT_GAP: [&str; 2] =
+    ["qpid.alert_repeat_gap", "x-qpid-minimum-alert-repeat-gap"];
+/// The header whose value only one message has.
+pub const LAST_VALUE_KEY: &str = "qpid.last_value_queue_key";
+/// Older forms of the same: their presence is enough.
+pub const LAST_VALUE_LEGACY: [&str; 2] =
+    ["qpid.last_value_queue", "qpid.last_value_queue_no_browse"];
+/// The header that the older forms mean.
+pub const LAST_VALUE_LEGACY_HEADER: &str = "qpid.LVQ_key";
+/// Levels of priority.
+pub const PRIORITIES: [&str; 2] = ["qpid.priorities", "x-qpid-priorities"];
+/// Messages in a row of one level, before a lower one has its turn. With `-N` behind it, of level N.
+pub const FAIRSHARE: [&str; 2] = ["qpid.fairshare", "x-qpid-fairshare"];
+/// The header that says which group a message is of.
+pub const GROUP_KEY: &str = "qpid.group_header_key";
+/// Whether consumers share the groups, which must be said.
+pub const GROUP_SHARED: &str = "qpid.shared_msg_group";
+/// Whether a group is shown with the time of its oldest message.
+pub const GROUP_TIMESTAMP: &str = "qpid.group_timestamp";
+/// Seconds between a queue's becoming unused and its deletion.
+pub const AUTO_DELETE_TIMEOUT: &str = "qpid.auto_delete_timeout";
+/// When a queue goes by itself.
+pub const LIFETIME_POLICY: &str = "qpid.lifetime-policy";
+/// Nobody takes messages away.
+pub const BROWSE_ONLY: &str = "qpid.browse-only";
+/// What is appended to the trace of messages that pass through.
+pub const TRACE_ID: &str = "qpid.trace.id";
+/// Messages with one of these in their trace do not come in.
+pub const TRACE_EXCLUDE: &str = "qpid.trace.exclude";
+/// The header that says a message's position.
+pub const MESSAGE_SEQUENCE: &str = "qpid.queue_msg_sequence";
+/// Only what this selector matches comes in.
+pub const FILTER: &str = "qpid.filter";
 /// Keep out what the queue's own connection publishes. No prefix, as Qpid has it.
 pub const NO_LOCAL: &str = "no-local";
-
-/// Arguments that Qpid's broker honours and this one only keeps and returns, so far: whoever
-/// declares a queue with one is told in the log.
-pub const WITHOUT_EFFECT: [&str; 27] = [
-    "qpid.policy_type",
-    "qpid.flow_stop_count",
-    "qpid.flow_stop_size",
-    "qpid.flow_resume_count",
-    "qpid.flow_resume_size",
-    "qpid.alert_count",
-    "qpid.alert_size",
-    "qpid.alert_count_up",
-    "qpid.alert_size_up",
-    "qpid.last_value_queue_key",
-    "qpid.last_value_queue",
-    "qpid.last_value_queue_no_browse",
-    "qpid.priorities",
-    "x-qpid-priorities",
-    "qpid.fairshare",
-    "x-qpid-fairshare",
-    "qpid.group_header_key",
-    "qpid.shared_msg_group",
-    "qpid.group_timestamp",
-    "qpid.auto_delete_timeout",
-    "qpid.lifetime-policy",
-    "qpid.browse-only",
-    "qpid.trace.id",
-    "qpid.trace.exclude",
-    "qpid.queue_msg_sequence",
-    "qpid.filter",
-    "qpid.paging",
-];
+/// Whether bodies leave the memory: here those of all queues do when memory is short.
+pub const PAGING: &str = "qpid.paging";
+/// Arguments of paged queues alone.
+pub const PAGES: [&str; 2] = ["qpid.max_pages_loaded", "qpid.page_factor"];
 
 /// Whether a binding with these arguments ends with the session that made it.
 pub fn is_session_scoped(arguments: &Map) -> bool {
@@ -61,7 +93,10 @@ pub fn flag(arguments: &Map, name: &str) -> bool {
 }
 
 /// A whole number that is not negative. As in qpidd any integer type will do and so will text of
-/// digits; anything else is refused.
+/// digits.
+///
+/// # Errors
+/// It is anything else. The text is qpidd's.
 pub fn number(arguments: &Map, name: &str) -> Result<Option<u64>, String> {
     let Some(value) = arguments.get(name) else {
         return Ok(None);
@@ -80,12 +115,35 @@ pub fn number(arguments: &Map, name: &str) -> Result<Option<u64>, String> {
         .ok_or_else(|| format!("Cannot interpret {name} value {what} as a number"))
 }
 
-/// How much a queue with these arguments holds.
-pub fn depth_limit(arguments: &Map, default_bytes: u64) -> Result<DepthLimit, String> {
-    let count = number(arguments, MAX_COUNT)?;
-    let bytes = number(arguments, MAX_SIZE)?.unwrap_or(default_bytes);
-    Ok(DepthLimit {
-        count: count.filter(|n| *n > 0),
-        bytes: Some(bytes).filter(|n| *n > 0),
-    })
+/// A number that qpidd keeps in 32 bits.
+///
+/// # Errors
+/// It is no number, or a larger one.
+pub fn number_of_32_bits(arguments: &Map, name: &str) -> Result<Option<u32>, String> {
+    let Some(number) = number(arguments, name)? else {
+        return Ok(None);
+    };
+    let narrow = u32::try_from(number);
+    narrow
+        .map(Some)
+        .map_err(|_| format!("The {name} value {number} is more than {}", u32::MAX))
+}
+
+/// The number under the first of some names that is there.
+///
+/// # Errors
+/// As for [`number`].
+pub fn number_of_any(arguments: &Map, names: &[&str]) -> Result<Option<u64>, String> {
+    let found = names.iter().find(|name| arguments.contains(name));
+    found.map_or(Ok(None), |name| number(arguments, name))
+}
+
+/// Text, or what a value reads as; None when it is not there or empty.
+pub fn text(arguments: &Map, name: &str) -> Option<Text> {
+    let value = arguments.get(name)?;
+    let text = match value.as_str() {
+        Some(text) => text.into(),
+        None => Text::from(value.text()?),
+    };
+    (!text.is_empty()).then_some(text)
 }

@@ -1,6 +1,6 @@
 //! The state of one shard, and `apply`: the one way in which it changes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 
 use super::command::{Batch, Command, Origin};
@@ -18,6 +18,7 @@ use super::message::BodyHandle;
 use super::options::Options;
 use super::parts::Parts;
 use super::plant::{Plant, is_planted};
+use super::queue::flow::HeldTransfer;
 use super::queue::{Queue, Remains};
 use super::session::{Session, SessionName};
 use super::slab::Slab;
@@ -47,12 +48,18 @@ pub enum Work {
     Reroute(Box<Remains>),
     /// A queue is searched for messages whose time has run out, from a position on.
     Expire(QueueRef, u64),
+    /// A ring holds more than its limit: messages leave it.
+    Evict(QueueRef),
+    /// A queue's time to go has come.
+    Depart(QueueRef),
 }
 record_enum!(Work {
     0 = Dispatch(queue),
     1 = EndSession(session),
     2 = Reroute(remains),
     3 = Expire(queue, position),
+    4 = Evict(queue),
+    5 = Depart(queue),
 });
 
 /// Plain counters of the whole core.
@@ -87,6 +94,8 @@ pub(super) struct Scratch {
     pub handle: BodyHandle,
     /// What the batch decided that must survive.
     pub facts: Gathered,
+    /// The transfer at hand, for queues that hold it back.
+    pub transfer: Option<HeldTransfer>,
 }
 
 impl Hash for Scratch {
@@ -128,8 +137,10 @@ pub struct Core {
     /// What messages take of the memory.
     pub(super) held: Held,
     pub(super) scratch: Scratch,
-    /// Large messages that have come in part. The last field: see its encoding.
+    /// Large messages that have come in part.
     pub(super) parts: Parts,
+    /// When queues that nobody uses go.
+    pub(super) departures: BTreeSet<(GroupTime, QueueRef)>,
 }
 record!(Core {
     shard,
@@ -154,6 +165,8 @@ record!(Core {
     held,
     scratch,
     parts,
+} since 2 {
+    departures = BTreeSet::new(),
 });
 
 impl Core {
@@ -182,6 +195,7 @@ impl Core {
             held: Held::default(),
             scratch: Scratch::default(),
             parts: Parts::default(),
+            departures: BTreeSet::new(),
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);
@@ -279,9 +293,10 @@ impl Core {
 
     /// What the core wants of its sequencer.
     pub fn wants(&self) -> Wants {
+        let departure = self.departures.first();
         Wants {
             work: !self.work.is_empty(),
-            deadline: self.purge_due,
+            deadline: departure.map_or(self.purge_due, |(due, _)| self.purge_due.min(*due)),
         }
     }
 
@@ -317,6 +332,9 @@ impl Core {
             };
             self.counters.commands += 1;
             self.apply_command(member, command, out);
+            if self.scratch.facts.has_touched() {
+                self.see_to_touched(out);
+            }
         }
         self.fail_orphans(out);
         self.tell(out);
@@ -403,7 +421,7 @@ impl Core {
                     self.end_session(session, true, out);
                 }
             }
-            Command::Tick => self.tick(),
+            Command::Tick => self.tick(out),
             Command::Continue => self.run_work(out),
             Command::MemberDown { member, epoch } => self.member_down(member, epoch, out),
             Command::BodyPart {
@@ -439,7 +457,14 @@ impl Core {
         }
     }
 
-    fn tick(&mut self) {
+    fn tick(&mut self, out: &mut Out) {
+        while let Some((due, queue)) = self.departures.first().copied()
+            && due <= self.time
+        {
+            self.departures.pop_first();
+            self.work.push_back(Work::Depart(queue));
+        }
+        self.run_work(out);
         if self.time < self.purge_due {
             return;
         }

@@ -97,7 +97,12 @@ pub struct Decoder<'a> {
     pub messages: BTreeMap<BodyHandle, Arc<Message>>,
     /// Makes the messages of facts; None: they are made of what stands there.
     pub message_by: Option<MessageBy<'a>>,
+    /// The format of the snapshot that is read: fields that came with a later one are not there.
+    pub format: u8,
 }
+
+/// The format of snapshots that are written now.
+pub const FORMAT: u8 = 2;
 
 /// What makes a message of one that stands in a fact.
 pub type MessageBy<'a> =
@@ -111,6 +116,7 @@ impl<'a> Decoder<'a> {
             offset: 0,
             messages: BTreeMap::new(),
             message_by: None,
+            format: FORMAT,
         }
     }
 
@@ -346,25 +352,33 @@ impl Record for Map {
     }
 }
 
-/// Gives a structure its encoding: its fields in the order named. All must be named. What is read
-/// can be checked: `if` a condition on the fields, `else` what is wrong.
+/// Gives a structure its encoding: its fields in the order named. All must be named. Fields that came
+/// with a later format of snapshots are named behind `since` that format, with what they are in older
+/// ones. What is read can be checked: `if` a condition on the fields, `else` what is wrong.
 macro_rules! record {
-    ($type:ty { $($field:ident),* $(,)? } $(if $sound:expr, else $wrong:literal)?) => {
+    ($type:ty { $($field:ident),* $(,)? }
+        $(since $format:literal { $($added:ident = $before:expr),* $(,)? })?
+        $(if $sound:expr, else $wrong:literal)?) => {
         impl $crate::broker::encoding::Record for $type {
             fn encode(&self, to: &mut $crate::broker::encoding::Encoder) {
-                let Self { $($field),* } = self;
+                let Self { $($field,)* $($($added,)*)? } = self;
                 $($crate::broker::encoding::Record::encode($field, to);)*
+                $($($crate::broker::encoding::Record::encode($added, to);)*)?
                 let _ = to;
             }
             fn decode(
                 from: &mut $crate::broker::encoding::Decoder<'_>,
             ) -> Result<Self, $crate::broker::encoding::EncodingError> {
                 $(let $field = $crate::broker::encoding::Record::decode(from)?;)*
+                $($(let $added = match from.format >= $format {
+                    true => $crate::broker::encoding::Record::decode(from)?,
+                    false => $before,
+                };)*)?
                 let _ = from;
                 $(if !$sound {
                     return Err(from.error($wrong));
                 })?
-                Ok(Self { $($field),* })
+                Ok(Self { $($field,)* $($($added,)*)? })
             }
         }
     };

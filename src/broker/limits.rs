@@ -75,3 +75,10 @@ pub const COUNTED_MAX: u64 = 1 << 62;
 /// Messages at the front of a queue whose bodies stay in memory when others leave it: they are
 /// wanted next.
 pub const PAGED_BEHIND: u64 = 256;
+
+/// Messages that leave a ring before one command's message comes into it: some tenths of a
+/// millisecond. The rest leaves in `Continue` entries.
+pub const EVICTED_PER_COMMAND_MAX: u32 = 256;
+
+/// Levels of a queue with priorities: a priority is an octet, more levels could not be told apart.
+pub const PRIORITY_LEVELS_MAX: usize = 256;

@@ -12,7 +12,7 @@ use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
 use super::ids::{ConnectionKey, ShardId};
 use crate::wire::header::Layout;
 use crate::wire::{
-    self, DecodeError, DeliveryMode, DeliveryProperties, Map, MessageProperties, Text,
+    self, DecodeError, DeliveryMode, DeliveryProperties, Map, MessageProperties, Text, Value,
 };
 
 /// Which body: the entry of the order that brought it and its place in that entry. With length and
@@ -430,6 +430,52 @@ impl Message {
             && let Some(field) = out.get_mut(start + at..start + at + 8)
         {
             field.copy_from_slice(&ttl.to_be_bytes());
+        }
+    }
+
+    /// The same message with other application headers added to its own, or in their place. It is one
+    /// to be sent, not one to be kept.
+    pub(super) fn with_headers(&self, added: Vec<(Text, Value)>) -> Message {
+        let mut properties = self.properties().unwrap_or_default();
+        let headers = properties.application_headers.get_or_insert_default();
+        for (name, value) in added {
+            headers.insert(name, value);
+        }
+        let mut content = match self.has_header {
+            true => self.header().to_vec(),
+            false => {
+                let mut header = Vec::new();
+                let delivery = Some(DeliveryProperties::default());
+                wire::header::encode(&delivery, &[], &mut header);
+                header
+            }
+        };
+        let (start, end) = self.properties.unwrap_or((content.len(), content.len()));
+        let behind = content.split_off(end);
+        content.truncate(start);
+        wire::header::encode_properties(&properties, &mut content);
+        let changed = (start, content.len());
+        content.extend_from_slice(&behind);
+        let header_bytes = content.len();
+        content.extend_from_slice(&self.content[self.header_bytes..]);
+        Message {
+            has_header: true,
+            has_body: self.has_body,
+            is_persistent: self.is_persistent,
+            priority: self.priority,
+            routing_key: self.routing_key.clone(),
+            ttl: self.ttl,
+            header_bytes,
+            // The delivery properties come first: where that is has not changed.
+            ttl_at: self.ttl_at,
+            properties: Some(changed),
+            content: content.into_boxed_slice(),
+            resting: self.resting,
+            home: Mutex::new(AtHome {
+                rest: self.home.lock().rest.clone(),
+                resting: Weak::new(),
+            }),
+            places: Places::default(),
         }
     }
 

@@ -123,12 +123,10 @@ impl Hash for Parts {
     }
 }
 
-/// The last of a core's state: nothing on its way is nothing there, as in snapshots of before.
+/// In snapshots of the first format it was the last of a core's state, and nothing on its way was
+/// nothing there.
 impl Record for Parts {
     fn encode(&self, to: &mut Encoder) {
-        if self.0.is_empty() {
-            return;
-        }
         (self.0.len() as u32).encode(to);
         for (connection, Gathering { content, .. }) in &self.0 {
             connection.encode(to);
@@ -147,7 +145,7 @@ impl Record for Parts {
             gathering.add(from.sized("parts of a message")?);
             parts.0.insert(connection, gathering);
         }
-        match count > 0 && parts.0.len() == count as usize {
+        match parts.0.len() == count as usize {
             true => Ok(parts),
             false => Err(from.error("messages in parts")),
         }

@@ -21,7 +21,6 @@ mod places;
 use std::collections::BTreeMap;
 
 use self::places::{Places, Recovered};
-use super::arguments;
 use super::blocks::Blocks;
 use super::core::{Core, Work};
 use super::encoding::{EncodingError, MessageBy};
@@ -36,6 +35,7 @@ use super::ids::{ConnectionKey, ExchangeId, QueueId, QueueKey, QueueRef, ShardId
 use super::message::Stored;
 use super::options::Options;
 use super::plant::{Plant, is_planted};
+use super::queue::settings::Settings;
 use super::queue::{Entry, EntryState, Queue, Remains};
 use crate::wire::Text;
 
@@ -254,7 +254,7 @@ impl Recovery {
             return Err(("a queue that is there twice", name));
         }
         let default_limit = core.options.default_queue_limit;
-        let Ok(limit) = arguments::depth_limit(&definition.arguments, default_limit) else {
+        let Ok(settings) = Settings::recovered(&name, &definition.arguments, default_limit) else {
             return Err(("a queue with limits that are none", name));
         };
         let reference = QueueRef {
@@ -265,9 +265,8 @@ impl Recovery {
         queue.is_durable = true;
         queue.is_auto_delete = definition.is_auto_delete;
         queue.alternate = self.alternate(definition.alternate)?;
-        queue.is_no_local = arguments::flag(&definition.arguments, arguments::NO_LOCAL);
         queue.arguments = definition.arguments;
-        queue.limit = limit;
+        queue.settle_in(settings);
         self.places(key).go_on_at(definition.tail);
         self.core.add_queue(queue);
         Ok(())
@@ -374,7 +373,9 @@ impl Recovery {
                 let Some(queue) = core.queues.get_mut(id.0) else {
                     continue;
                 };
-                if let Some(rejected) = fill(queue, places, &mut core.held) {
+                let rejected = fill(queue, places, &mut core.held);
+                queue.look_at_depth();
+                if let Some(rejected) = rejected {
                     core.reroute_later(rejected);
                 }
                 let queue = core.queue(id);
@@ -388,7 +389,26 @@ impl Recovery {
             }
         }
         core.work.extend(expiring);
+        let_go_later(&mut core);
         Ok(core)
+    }
+}
+
+/// Nobody uses a queue that has just been recovered: one that goes when it was not used for some time
+/// goes when it still is not then. As in qpidd one that would go at once stays until it was used.
+fn let_go_later(core: &mut Core) {
+    let keys: Vec<QueueId> = core.queue_keys.values().copied().collect();
+    for id in keys {
+        let due = |delay| core.time.plus(delay);
+        let Some(queue) = core.queues.get_mut(id.0) else {
+            continue;
+        };
+        if queue.is_auto_delete && queue.lifetime.delay > 0 {
+            queue.was_used = true;
+            queue.lifetime.due = due(queue.lifetime.delay);
+            core.departures
+                .insert((queue.lifetime.due, queue.reference));
+        }
     }
 }
 

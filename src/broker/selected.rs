@@ -27,6 +27,16 @@ impl<'a> Selected<'a> {
         }
     }
 
+    /// A message that comes in.
+    pub fn of_published(message: &'a Message) -> Selected<'a> {
+        Selected {
+            message,
+            redelivered: false,
+            delivery: OnceCell::new(),
+            properties: OnceCell::new(),
+        }
+    }
+
     fn delivery(&self) -> &DeliveryProperties {
         let decode = || self.message.delivery_properties().unwrap_or_default();
         self.delivery.get_or_init(decode)

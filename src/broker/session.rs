@@ -150,6 +150,25 @@ record!(TransactionPublish {
     queues
 });
 
+/// A transfer that queues hold back: see `queue/flow.rs`.
+#[derive(Clone, Debug, Hash, Default)]
+pub struct Held {
+    /// Where its message stands, in queues that hold it back or did.
+    pub places: Vec<(QueueRef, u64)>,
+    /// How many of these hold it back no longer.
+    pub released: u32,
+    /// Whether all of its queues are known.
+    pub is_whole: bool,
+    /// Whether its client wants `message.accept` for it.
+    pub wants_accept: bool,
+}
+record!(Held {
+    places,
+    released,
+    is_whole,
+    wants_accept
+});
+
 /// A session.
 #[derive(Clone, Debug, Hash)]
 pub struct Session {
@@ -186,6 +205,8 @@ pub struct Session {
     pub is_ending: bool,
     /// Whether the client is to be told when it has ended.
     pub detached_reply: bool,
+    /// Transfers of the client that queues hold back, by command.
+    pub held: BTreeMap<u32, Held>,
 }
 record!(Session {
     name,
@@ -204,6 +225,8 @@ record!(Session {
     left,
     is_ending,
     detached_reply,
+} since 2 {
+    held = BTreeMap::new(),
 });
 
 /// A binding with `x-scope` = `session`.
@@ -246,6 +269,7 @@ impl Session {
             left: BTreeSet::new(),
             is_ending: false,
             detached_reply: false,
+            held: BTreeMap::new(),
         }
     }
 

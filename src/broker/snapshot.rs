@@ -14,12 +14,16 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 
 use super::core::Core;
-use super::encoding::{Decoder, Encoder, EncodingError, Record};
+use super::encoding::{Decoder, Encoder, EncodingError, FORMAT, Record};
 use super::message::{BodyHandle, Message};
 use super::plant::{Plant, is_planted};
+use super::queue::settings::Settings;
 
 /// Marks the bytes of a snapshot's state.
-const MAGIC: u32 = u32::from_be_bytes(*b"FMQ1");
+const MAGIC: u32 = u32::from_be_bytes(*b"FMQ2");
+
+/// What the first format was marked with: it knew one kind of queue.
+const FIRST_MAGIC: u32 = u32::from_be_bytes(*b"FMQ1");
 
 /// Octets of a message beside header and body: handle, flags, and two lengths.
 const MESSAGE_HEAD_BYTES: usize = HEADER_LENGTH_AT + 4 + 4;
@@ -44,6 +48,20 @@ impl Core {
     /// The state as it is now, to be encoded off the lock.
     pub fn freeze(&self) -> Frozen {
         Frozen(self.clone())
+    }
+
+    /// Lets the arguments of queues have the effect that they had not when the snapshot was taken.
+    fn settle_in_queues(&mut self) {
+        let default_limit = self.options.default_queue_limit;
+        let slots: Vec<u32> = self.queues.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            if let Some(queue) = self.queues.get_mut(slot)
+                && let Ok(settings) =
+                    Settings::recovered(&queue.name, &queue.arguments, default_limit)
+            {
+                queue.settle_in(settings);
+            }
+        }
     }
 
     /// What a planted fault leaves out of a snapshot, is not there.
@@ -248,10 +266,15 @@ impl Thawing {
         }
         let mut state = Decoder::new(&self.state);
         state.messages = self.messages;
-        if u32::decode(&mut state)? != MAGIC {
-            return Err(state.error("snapshot"));
-        }
+        state.format = match u32::decode(&mut state)? {
+            MAGIC => FORMAT,
+            FIRST_MAGIC => 1,
+            _ => return Err(state.error("snapshot")),
+        };
         let mut core = Core::decode(&mut state)?;
+        if state.format < FORMAT {
+            core.settle_in_queues();
+        }
         core.hold_anew();
         core.forget_as_planted();
         match state.is_at_end() {

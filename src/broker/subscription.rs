@@ -10,7 +10,7 @@ use super::selector::Selector;
 use crate::wire::{Map, SequenceSet, Text};
 
 /// A subscription that may meanwhile have been cancelled: its slot and which of the slot's it was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubscriptionRef {
     /// The slot.
     pub id: SubscriptionId,
@@ -57,6 +57,18 @@ pub struct Subscription {
     pub sync_frequency: u32,
     /// Messages delivered.
     pub delivered: u64,
+    /// Of a queue with priorities, what `cursor` is for each level; empty for other queues.
+    pub level_cursors: Vec<u64>,
+}
+
+impl Subscription {
+    /// A message at this position can be had again.
+    pub fn look_again_from(&mut self, position: u64) {
+        self.cursor = self.cursor.min(position);
+        for cursor in &mut self.level_cursors {
+            *cursor = (*cursor).min(position);
+        }
+    }
 }
 
 impl Record for Option<Selector> {
@@ -99,4 +111,6 @@ record!(Subscription {
     flushes,
     sync_frequency,
     delivered,
+} since 2 {
+    level_cursors = Vec::new(),
 });

@@ -216,6 +216,11 @@ pub fn encode(delivery: &Option<DeliveryProperties>, rest: &[u8], out: &mut Vec<
     out.extend_from_slice(rest);
 }
 
+/// Appends message properties as they lie in a header segment.
+pub fn encode_properties(properties: &MessageProperties, out: &mut Vec<u8>) {
+    properties.encode(out);
+}
+
 /// Octets that [`encode_published`] appends.
 pub fn published_bytes(bytes: &[u8], layout: &Layout, exchange: &str) -> usize {
     let exchange_bytes = 1 + exchange.len();

@@ -180,9 +180,16 @@ impl Session {
         self.send(Request::QueueDeclare(Box::new(declare)))
     }
 
+    /// A queue with limits that holds no publisher back before they are reached.
     pub fn declare_limited(&self, queue: &str, limits: &[(&str, Value)]) -> u32 {
-        let limits: Map = limits.iter().cloned().collect();
-        self.declare_with(queue, |declare| declare.arguments = Some(limits))
+        let unheld = ["qpid.flow_stop_count", "qpid.flow_stop_size"].map(|n| (n, Value::U32(0)));
+        self.declare_kind(queue, &[limits, &unheld].concat())
+    }
+
+    /// A queue with arguments.
+    pub fn declare_kind(&self, queue: &str, arguments: &[(&str, Value)]) -> u32 {
+        let arguments: Map = arguments.iter().cloned().collect();
+        self.declare_with(queue, |declare| declare.arguments = Some(arguments))
     }
 
     pub fn delete(&self, queue: &str) -> u32 {

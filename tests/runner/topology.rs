@@ -79,8 +79,10 @@ pub fn declarations() -> Vec<Request> {
     let mut all = vec![Request::ExchangeDeclare(Box::new(exchange))];
     for (queue, has_dead, _) in QUEUES {
         let limit = (queue == "small").then(|| {
-            let pair = ("qpid.max_count", Value::U32(SMALL_MAX));
-            Map::from_iter([pair])
+            let max = ("qpid.max_count", Value::U32(SMALL_MAX));
+            // It refuses, and holds nobody back before.
+            let stop = ("qpid.flow_stop_count", Value::U32(0));
+            Map::from_iter([max, stop])
         });
         all.push(Request::QueueDeclare(Box::new(wire::QueueDeclare {
             queue: queue.into(),

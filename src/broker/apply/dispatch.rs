@@ -5,17 +5,20 @@
 //! One that lacks credit leaves the ring until it has some; one that lacks its connection's headroom
 //! waits in its session until the socket has drained.
 
+use crate::broker::blocks::Blocks;
 use crate::broker::connections::Connection;
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::{Delivery, Effect, Out};
 use crate::broker::ids::{ConnectionKey, GroupTime, QueueId, SessionId, SubscriptionId};
 use crate::broker::limits;
 use crate::broker::plant::{Plant, is_planted};
-use crate::broker::queue::{Entry, EntryState};
+use crate::broker::queue::kind::Kind;
+use crate::broker::queue::priority::Levels;
+use crate::broker::queue::{Entry, EntryState, Queue};
 use crate::broker::selected::Selected;
 use crate::broker::selector::Selector;
 use crate::broker::session::Unsettled;
-use crate::broker::subscription::SubscriptionRef;
+use crate::broker::subscription::{Subscription, SubscriptionRef};
 
 /// Whether a selector wants a message, and the steps of work that telling so took: the header is
 /// decoded and each identifier looked up in it.
@@ -40,6 +43,104 @@ enum Offer {
     Gone,
     /// The entry's work is used up.
     NoSteps,
+}
+
+/// The first message that may be for a subscription. Err when the entry's work is used up.
+#[inline]
+fn seek(
+    queue: &mut Queue,
+    subscription: &mut Subscription,
+    steps: &mut u32,
+) -> Result<Option<u64>, ()> {
+    let follows_hint = subscription.is_acquiring && subscription.selector.is_none();
+    match &mut queue.kind {
+        Kind::Fifo | Kind::LastValue(_) => {}
+        Kind::Priority(levels) => {
+            return seek_by_level(levels, &queue.entries, subscription, steps);
+        }
+        Kind::Groups(groups) if follows_hint => {
+            *steps = steps.checked_sub(1).ok_or(())?;
+            return Ok(groups.first_for(subscription.reference));
+        }
+        Kind::Groups(_) => {}
+    }
+    let from = match (follows_hint, subscription.is_acquiring) {
+        (true, _) => queue.hint,
+        (false, true) => queue.hint.max(subscription.cursor),
+        (false, false) => subscription.cursor,
+    };
+    let available = |entry: &Entry| entry.state == EntryState::Available;
+    let found = queue.entries.find(from, steps, available);
+    let place = match found {
+        Ok(Some(position)) | Err(position) => position,
+        Ok(None) => queue.entries.tail(),
+    };
+    match follows_hint {
+        true => queue.hint = place,
+        false => subscription.cursor = place,
+    }
+    found.map_err(|_| ())
+}
+
+/// The same of a queue with priorities. A consumer gets what has the highest level, or the level whose
+/// turn it is; a browser goes through the levels from the highest to the lowest.
+fn seek_by_level(
+    levels: &mut Levels,
+    entries: &Blocks<Entry>,
+    subscription: &mut Subscription,
+    steps: &mut u32,
+) -> Result<Option<u64>, ()> {
+    let count = levels.count();
+    let follows_hint = subscription.is_acquiring && subscription.selector.is_none();
+    subscription.level_cursors.resize(count, 0);
+    let by_turns = subscription.is_acquiring.then(|| levels.order());
+    let by_rank = (!subscription.is_acquiring).then(|| (0..count).rev());
+    let order = by_turns
+        .into_iter()
+        .flatten()
+        .chain(by_rank.into_iter().flatten());
+    for level in order {
+        if levels.available(level) == 0 {
+            continue;
+        }
+        let cursor = &mut subscription.level_cursors[level];
+        let from = match follows_hint {
+            true => levels.hint(level),
+            false => levels.hint(level).max(*cursor),
+        };
+        let is_available = |position| {
+            let entry = entries.get(position);
+            entry.is_some_and(|entry| entry.state == EntryState::Available)
+        };
+        let found = levels.find(level, from, steps, is_available);
+        let place = match found {
+            Ok(Some(position)) | Err(position) => position,
+            Ok(None) => levels.tail(level),
+        };
+        match follows_hint {
+            true => levels.set_hint(level, place),
+            false => *cursor = place,
+        }
+        match found {
+            Ok(Some(position)) => return Ok(Some(position)),
+            Ok(None) => {}
+            Err(_) => return Err(()),
+        }
+    }
+    Ok(None)
+}
+
+/// A subscription that goes by a cursor is done with a message.
+#[inline]
+fn pass(queue: &Queue, subscription: &mut Subscription, position: u64) {
+    let cursor = match (&queue.kind, queue.entries.get(position)) {
+        (Kind::Priority(levels), Some(entry)) => {
+            let level = levels.level_of(entry.stored.message.priority);
+            subscription.level_cursors.get_mut(level)
+        }
+        _ => None,
+    };
+    *cursor.unwrap_or(&mut subscription.cursor) = position + 1;
 }
 
 impl Core {
@@ -156,26 +257,8 @@ impl Core {
             let Some(queue) = self.queues.get_mut(queue.0) else {
                 return Ok(None);
             };
-            let follows_hint = subscription.is_acquiring && subscription.selector.is_none();
-            let from = match (follows_hint, subscription.is_acquiring) {
-                (true, _) => queue.hint,
-                (false, true) => queue.hint.max(subscription.cursor),
-                (false, false) => subscription.cursor,
-            };
-            let available = |entry: &Entry| entry.state == EntryState::Available;
-            let found = queue.entries.find(from, &mut self.scratch.steps, available);
-            let place = match found {
-                Ok(Some(position)) | Err(position) => position,
-                Ok(None) => queue.entries.tail(),
-            };
-            match follows_hint {
-                true => queue.hint = place,
-                false => subscription.cursor = place,
-            }
-            let position = match found {
-                Ok(Some(position)) => position,
-                Ok(None) => return Ok(None),
-                Err(_) => return Err(()),
+            let Some(position) = seek(queue, subscription, &mut self.scratch.steps)? else {
+                return Ok(None);
             };
             let Some(entry) = queue.entries.get(position) else {
                 continue;
@@ -187,6 +270,12 @@ impl Core {
             }
             let wanted = match &subscription.selector {
                 None => true,
+                Some(_)
+                    if subscription.is_acquiring
+                        && !queue.kind.is_open(position, subscription.reference) =>
+                {
+                    false
+                }
                 Some(selector) => {
                     let (wanted, cost) = select(selector, entry);
                     self.scratch.steps = self.scratch.steps.saturating_sub(cost);
@@ -196,7 +285,7 @@ impl Core {
             if wanted {
                 return Ok(Some(position));
             }
-            subscription.cursor = position + 1;
+            pass(queue, subscription, position);
         }
     }
 
@@ -220,15 +309,24 @@ impl Core {
             return Offer::Nothing { is_short: true };
         }
         let ttl = (entry.expires != GroupTime::NEVER).then(|| (entry.expires.0 - now.0).max(1));
-        let (redelivered, message) = (entry.redelivered, entry.stored.message.clone());
+        let redelivered = entry.redelivered;
+        let message = match &queue.rules {
+            None => entry.stored.message.clone(),
+            Some(rules) => rules.delivered(position, entry),
+        };
+        if subscription.is_acquiring
+            && let Kind::Priority(levels) = &mut queue.kind
+        {
+            levels.gone(entry.stored.message.priority);
+        }
         let is_acquired = subscription.is_acquiring && subscription.is_explicit;
         if is_acquired {
-            queue.acquire(position);
+            queue.acquire(position, subscription.reference);
         } else if subscription.is_acquiring {
             queue.counters.acquires += 1;
             queue.dequeue(position, &mut self.held, &mut self.scratch.facts);
         } else {
-            subscription.cursor = position + 1;
+            pass(queue, subscription, position);
         }
         let room = subscription.credit.spend(bytes);
         let awaits_completion = room.is_some() || !subscription.is_acquiring;

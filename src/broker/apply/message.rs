@@ -12,6 +12,7 @@ use crate::broker::effect::{Out, Tag};
 use crate::broker::ids::{QueueId, QueueRef, SessionId, SubscriptionId};
 use crate::broker::limits;
 use crate::broker::plant::{Plant, is_planted};
+use crate::broker::queue::kind::Kind;
 use crate::broker::queue::{Entry, Queue, Remains};
 use crate::broker::ranges::without;
 use crate::broker::selector::Selector;
@@ -34,7 +35,11 @@ impl Core {
         subscribe: MessageSubscribe,
     ) -> Result<(), Refusal> {
         let queue_id = self.subscribable_queue(id, &subscribe)?;
-        let is_acquiring = subscribe.acquire_mode == AcquireMode::PRE_ACQUIRED;
+        let acquire_mode = match self.queue(queue_id).is_browse_only {
+            true => AcquireMode::NOT_ACQUIRED,
+            false => subscribe.acquire_mode,
+        };
+        let is_acquiring = acquire_mode == AcquireMode::PRE_ACQUIRED;
         let arguments = subscribe.arguments.unwrap_or_default();
         let selector = match arguments.get("x-apache-selector").and_then(Value::as_str) {
             None | Some("") => None,
@@ -49,7 +54,7 @@ impl Core {
         let tag = Tag {
             destination: subscribe.destination.clone(),
             accept_mode: subscribe.accept_mode,
-            acquire_mode: subscribe.acquire_mode,
+            acquire_mode,
         };
         let subscription = Subscription {
             reference: SubscriptionRef {
@@ -72,6 +77,10 @@ impl Core {
             flushes: SequenceSet::new(),
             sync_frequency: frequency.map_or(0, |f| u32::try_from(f).unwrap_or(u32::MAX)),
             delivered: 0,
+            level_cursors: match &queue.kind {
+                Kind::Priority(levels) => vec![0; levels.count()],
+                Kind::Fifo | Kind::LastValue(_) | Kind::Groups(_) => Vec::new(),
+            },
         };
         let selects = is_acquiring && subscription.selector.is_some();
         let slot = SubscriptionId(self.subscriptions.insert(subscription));
@@ -89,6 +98,7 @@ impl Core {
         self.session_mut(id)
             .subscriptions
             .insert(subscribe.destination, slot);
+        self.keep_used(queue_id);
         Ok(())
     }
 
@@ -118,7 +128,7 @@ impl Core {
         }
         // Browsers have nothing to do with an exclusive subscription, as in qpidd: it does not keep
         // them out, and they cannot have one.
-        if subscribe.acquire_mode != AcquireMode::PRE_ACQUIRED {
+        if subscribe.acquire_mode != AcquireMode::PRE_ACQUIRED || queue.is_browse_only {
             return Ok(queue_id);
         }
         if queue.exclusive_subscription.is_some() {
@@ -456,10 +466,12 @@ impl Core {
         set_redelivered: bool,
         back: &mut Returned,
     ) {
-        let Some(queue) = self.live_queue(settled.queue) else {
+        let queue = self.queues.get_mut(settled.queue.id.0);
+        let Some(queue) = queue.filter(|found| found.reference == settled.queue) else {
             return;
         };
-        if queue.release(settled.position, set_redelivered) {
+        let facts = &mut self.scratch.facts;
+        if queue.release(settled.position, set_redelivered, facts) {
             let first = back.entry(settled.queue.id).or_insert(settled.position);
             *first = settled.position.min(*first);
         }
@@ -474,7 +486,7 @@ impl Core {
             };
             for id in &queue.selecting {
                 if let Some(subscription) = self.subscriptions.get_mut(id.0) {
-                    subscription.cursor = subscription.cursor.min(first);
+                    subscription.look_again_from(first);
                 }
             }
             self.dispatch(queue_id, out);
@@ -509,13 +521,22 @@ impl Core {
     fn take_rejected(&mut self, queue: QueueRef, position: u64) -> Option<Entry> {
         let found = self.queues.get_mut(queue.id.0);
         let found = found.filter(|found| found.reference == queue)?;
-        let alternate = found.alternate.and_then(|id| self.exchanges.get(id.0));
+        if found.alternate.is_some() {
+            return self.take_for_alternate(queue, position);
+        }
+        let entry = found.reject(position, false, &mut self.scratch.facts)?;
+        found.counters.discards_subscriber += 1;
+        Some(entry)
+    }
+
+    /// Takes a message out of a queue that has an alternate exchange, to go there.
+    pub(super) fn take_for_alternate(&mut self, queue: QueueRef, position: u64) -> Option<Entry> {
+        let found = self.queues.get_mut(queue.id.0);
+        let found = found.filter(|found| found.reference == queue)?;
+        let alternate = self.exchanges.get(found.alternate?.0);
         let is_durable = alternate.is_some_and(|exchange| exchange.is_durable);
         let entry = found.reject(position, is_durable, &mut self.scratch.facts)?;
-        match alternate {
-            Some(_) => found.counters.reroutes += 1,
-            None => found.counters.discards_subscriber += 1,
-        }
+        found.counters.reroutes += 1;
         Some(entry)
     }
 
@@ -558,7 +579,8 @@ impl Core {
             let Some(queue) = core.live_queue(unsettled.queue) else {
                 return;
             };
-            if unsettled.is_acquired || queue.acquire(unsettled.position).is_none() {
+            let by = unsettled.subscription;
+            if unsettled.is_acquired || queue.acquire(unsettled.position, by).is_none() {
                 return;
             }
             acquired.insert(CommandId(count as u32));

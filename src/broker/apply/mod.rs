@@ -1,5 +1,7 @@
 //! What each command does to the core.
 
+mod admission;
+mod aftermath;
 mod dispatch;
 mod exchange;
 mod lost;

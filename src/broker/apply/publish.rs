@@ -6,10 +6,13 @@ use super::refuse;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::effect::Out;
-use crate::broker::ids::{ConnectionKey, ExchangeId, GroupTime, QueueId, QueueRef, SessionId};
+use crate::broker::ids::{ExchangeId, GroupTime, QueueId, QueueRef, SessionId};
 use crate::broker::limits;
 use crate::broker::message::{Message, Stored};
 use crate::broker::parts::TransferOfParts;
+use crate::broker::queue::flow::HeldTransfer;
+use crate::broker::queue::kind::Kind;
+use crate::broker::queue::policy::Policy;
 use crate::broker::queue::{Entry, EntryState};
 use crate::broker::session::TransactionPublish;
 use crate::wire::{AcceptMode, CommandId, ErrorCode};
@@ -37,11 +40,18 @@ impl Core {
         let routed = if self.session(id).transaction.is_some() {
             self.publish_in_transaction(id, stored, &matched)
         } else {
-            self.enqueue_all(&stored, &matched, out)
+            let session = id;
+            self.scratch.transfer = Some(HeldTransfer { session, command });
+            let routed = self.enqueue_all(&stored, &matched, out);
+            self.scratch.transfer = None;
+            routed
         };
         matched.clear();
         self.scratch.matched = matched;
         routed?;
+        if self.is_held(id, command, accept_mode == AcceptMode::EXPLICIT) {
+            return Ok(());
+        }
         if accept_mode == AcceptMode::EXPLICIT
             && let Some(session) = self.sessions.get_mut(id.0)
         {
@@ -167,23 +177,6 @@ impl Core {
         result
     }
 
-    /// Whether a queue keeps out what a connection publishes (`no-local`).
-    fn is_local(&self, queue: QueueId, publisher: ConnectionKey) -> bool {
-        let queue = self.queue(queue);
-        if !queue.is_no_local {
-            return false;
-        }
-        let subscriber = queue
-            .exclusive_subscription
-            .and_then(|id| Some(self.subscriptions.get(id.0)?.session));
-        let sessions = [queue.owner, subscriber];
-        sessions
-            .into_iter()
-            .flatten()
-            .filter_map(|id| self.sessions.get(id.0))
-            .any(|session| session.connection == publisher)
-    }
-
     /// Enqueues and delivers on. Err is qpidd's text for a queue that is full.
     pub(super) fn enqueue(
         &mut self,
@@ -192,42 +185,63 @@ impl Core {
         expires: GroupTime,
         out: &mut Out,
     ) -> Result<(), String> {
-        if self.admits(id, &stored)? {
-            self.append(id, stored, expires);
+        if self.admits(id, &stored, out)? {
+            let transfer = self.scratch.transfer;
+            self.append(id, stored, expires, transfer);
             self.dispatch(id, out);
         }
         Ok(())
     }
 
-    /// Whether a queue takes a message. Err is qpidd's text for one that is full.
-    #[inline]
-    fn admits(&mut self, id: QueueId, stored: &Stored) -> Result<bool, String> {
-        if self.is_local(id, stored.publisher) {
-            return Ok(false);
+    fn append(
+        &mut self,
+        id: QueueId,
+        stored: Stored,
+        expires: GroupTime,
+        transfer: Option<HeldTransfer>,
+    ) {
+        let Some(queue) = self.queues.get_mut(id.0) else {
+            return;
+        };
+        let replaced = match &queue.kind {
+            Kind::LastValue(keys) => keys.replaced_by(&stored.message),
+            Kind::Fifo | Kind::Priority(_) | Kind::Groups(_) => None,
+        };
+        let position = queue.enqueue(stored, expires, &mut self.held, &mut self.scratch.facts);
+        if queue.flow.is_stopped
+            && let Some(transfer) = transfer
+        {
+            self.hold_transfer(transfer, id, position);
         }
-        let queue = self.queue_mut(id);
-        match queue.overflow(stored.message.size()) {
-            None => Ok(true),
-            Some(text) => {
-                queue.counters.discards_overflow += 1;
-                Err(text)
-            }
+        if let Some(replaced) = replaced {
+            self.replace(id, replaced);
         }
     }
 
-    fn append(&mut self, id: QueueId, stored: Stored, expires: GroupTime) {
-        if let Some(queue) = self.queues.get_mut(id.0) {
-            queue.enqueue(stored, expires, &mut self.held, &mut self.scratch.facts);
-        }
+    /// A later message has taken the place of one with its key, acquired or not.
+    fn replace(&mut self, id: QueueId, position: u64) {
+        let queue = self.queue_mut(id);
+        queue.counters.discards_last_value += 1;
+        let reference = queue.reference;
+        self.dequeue(reference, position);
     }
 
     /// Enqueues what a committed transaction publishes. The limits were looked at for the whole.
     pub(super) fn enqueue_committed(&mut self, publish: TransactionPublish, out: &mut Out) {
         let expires = publish.expires;
         for reference in publish.queues {
-            let publisher = publish.stored.publisher;
-            if self.live_queue(reference).is_some() && !self.is_local(reference.id, publisher) {
-                self.append(reference.id, publish.stored.clone(), expires);
+            let Some(policy) = self.live_queue(reference).map(|queue| queue.policy) else {
+                continue;
+            };
+            let is_taken = match policy {
+                Policy::Reject => !self.keeps_out(reference.id, &publish.stored),
+                // Room is made now. Err: the queue has counted it as an overflow.
+                Policy::Ring | Policy::RingStrict | Policy::SelfDestruct => {
+                    self.admits(reference.id, &publish.stored, out) == Ok(true)
+                }
+            };
+            if is_taken {
+                self.append(reference.id, publish.stored.clone(), expires, None);
                 self.dispatch(reference.id, out);
             }
         }
@@ -256,8 +270,8 @@ impl Core {
         self.scratch.steps = self.scratch.steps.saturating_sub(steps);
         for queue in matched.drain(..) {
             // Err: the queue has counted it as an overflow.
-            if self.queues.get(queue.0).is_some() && self.admits(queue, stored) == Ok(true) {
-                self.append(queue, stored.clone(), *expires);
+            if self.queues.get(queue.0).is_some() && self.admits(queue, stored, out) == Ok(true) {
+                self.append(queue, stored.clone(), *expires, None);
                 if *state == EntryState::Recovered {
                     self.queue_mut(queue).flag_last();
                 }

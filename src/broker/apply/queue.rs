@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use super::refuse;
 use super::session::queue_deleted;
-use crate::broker::arguments;
 use crate::broker::command::Refusal;
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::Out;
 use crate::broker::facts::Fact;
 use crate::broker::ids::{QueueId, QueueRef, SessionId, SubscriptionId};
 use crate::broker::limits;
+use crate::broker::queue::lifetime::LifetimePolicy;
+use crate::broker::queue::settings::Settings;
 use crate::broker::queue::{Queue, Remains};
 use crate::wire::{
     CommandId, ErrorCode, QueueDeclare, QueueDelete, QueuePurge, QueueQuery, QueueQueryResult,
@@ -56,7 +57,8 @@ impl Core {
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
         let arguments = declare.arguments.clone().unwrap_or_default();
-        let limit = arguments::depth_limit(&arguments, self.options.default_queue_limit)
+        let default_limit = self.options.default_queue_limit;
+        let settings = Settings::of(&declare.queue, &arguments, default_limit)
             .map_err(|text| refuse(ErrorCode::INVALID_ARGUMENT, text))?;
         let reference = QueueRef {
             id: QueueId(0),
@@ -67,8 +69,7 @@ impl Core {
         queue.is_auto_delete = declare.auto_delete;
         queue.alternate = alternate;
         queue.arguments = arguments;
-        queue.limit = limit;
-        queue.is_no_local = arguments::flag(&queue.arguments, arguments::NO_LOCAL);
+        queue.settle_in(settings);
         let queue_id = self.add_queue(queue);
         self.say_queue_declared(queue_id);
         Ok(queue_id)
@@ -88,6 +89,7 @@ impl Core {
         queue.owner = Some(id);
         queue.was_used = true;
         self.session_mut(id).owned.insert(queue_id);
+        self.keep_used(queue_id);
         Ok(())
     }
 
@@ -119,10 +121,11 @@ impl Core {
         Ok(())
     }
 
-    /// Deletes a queue that auto-delete applies to.
-    pub(super) fn delete_if_unused(&mut self, id: QueueId, out: &mut Out) {
-        if self.queues.get(id.0).is_some_and(Queue::is_unused) {
-            self.remove_queue(id, out);
+    /// The session that had a queue for itself has ended.
+    pub(super) fn close(&mut self, id: QueueId, out: &mut Out) {
+        let queue = self.queues.get(id.0);
+        if queue.is_some_and(|queue| queue.lifetime.policy == LifetimePolicy::OnClose) {
+            self.delete_if_unused(id, out);
         }
     }
 
@@ -134,6 +137,8 @@ impl Core {
         };
         self.queue_names.remove(&queue.name);
         self.queue_keys.remove(&queue.reference.key());
+        self.departures
+            .remove(&(queue.lifetime.due, queue.reference));
         let rerouted_to = self.durable_name(queue.alternate);
         let rerouted_to = rerouted_to.filter(|_| queue.persistent + queue.rejecting > 0);
         let is_rerouted = queue.is_durable && rerouted_to.is_some();
@@ -148,6 +153,9 @@ impl Core {
         }
         if let Some(owner) = queue.owner.and_then(|owner| self.sessions.get_mut(owner.0)) {
             owner.owned.remove(&id);
+        }
+        for transfer in queue.flow.held.into_values().chain(queue.flow.released) {
+            self.release_transfer(transfer, out);
         }
         let remains = Remains {
             entries: queue.entries,

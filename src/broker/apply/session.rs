@@ -394,6 +394,7 @@ impl Core {
             connection.channels.remove(&channel);
         }
         self.session_names.remove(&name);
+        self.forget_held(id);
         self.scratch.last = None;
         for subscription in subscriptions.into_values() {
             if let Some(queue) = self.remove_subscription(subscription) {
@@ -416,6 +417,9 @@ impl Core {
         }
         for queue in &session.owned {
             self.queue_mut(*queue).owner = None;
+        }
+        for queue in &session.owned {
+            self.close(*queue, out);
         }
         for queue in session.owned.iter().chain(&session.left).copied() {
             self.delete_if_unused(queue, out);

@@ -32,6 +32,12 @@ impl Core {
                 Work::EndSession(session) => self.give_back(session, out),
                 Work::Reroute(remains) => self.reroute_remains(remains, out),
                 Work::Expire(queue, position) => self.expire(queue, position, out),
+                Work::Evict(queue) => self.evict_rest(queue, out),
+                Work::Depart(queue) => {
+                    self.scratch.steps -= 1;
+                    self.depart(queue, out);
+                    None
+                }
             };
             if let Some(work) = unfinished {
                 self.work.push_front(work);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::{Dequeued, Enqueued, Fact, Place, Positions, Rejected};
-use crate::broker::ids::{GroupTime, QueueKey, QueueRef};
+use crate::broker::ids::{GroupTime, QueueId, QueueKey, QueueRef};
 use crate::broker::message::{BodyHandle, Message, Stored};
 use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::Queue;
@@ -36,6 +36,9 @@ pub struct Gathered {
     rejected: Vec<(QueueRef, u64)>,
     /// Queues that are gone with all their messages.
     deleted: Vec<QueueKey>,
+    /// Queues of which something follows when the command at hand is done. No facts, but come upon in
+    /// the same places.
+    touched: Vec<QueueId>,
 }
 
 impl Gathered {
@@ -47,6 +50,27 @@ impl Gathered {
     /// Whether anybody wants facts: what is costly to say need not be said else.
     pub fn is_wanted(&self) -> bool {
         self.is_wanted
+    }
+
+    /// Something follows of a queue when the command at hand is done.
+    pub fn touch(&mut self, queue: QueueId) {
+        if self.touched.last() != Some(&queue) {
+            self.touched.push(queue);
+        }
+    }
+
+    /// Whether something follows of any queue.
+    #[inline]
+    pub fn has_touched(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
+    /// The queues of which something follows, in order and each once.
+    pub fn take_touched(&mut self) -> Vec<QueueId> {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        touched
     }
 
     /// Something was defined, or is defined no more.

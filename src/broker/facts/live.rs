@@ -177,7 +177,11 @@ impl Core {
     fn leaving(&self) -> impl Iterator<Item = (QueueKey, &Remains)> {
         self.work.iter().filter_map(|work| match work {
             Work::Reroute(remains) => Some((remains.queue?.key(), &**remains)),
-            Work::Dispatch(_) | Work::EndSession(_) | Work::Expire(..) => None,
+            Work::Dispatch(_)
+            | Work::EndSession(_)
+            | Work::Expire(..)
+            | Work::Evict(_)
+            | Work::Depart(_) => None,
         })
     }
 

@@ -1,4 +1,21 @@
 //! A queue: messages in the order in which they came, and who wants them.
+//!
+//! What arguments make of a queue is in files of its own: [`settings`] reads them, [`kind`] is the order
+//! in which messages go out, [`policy`], [`flow`] and [`alerts`] are about how many there are, [`rules`]
+//! about which come in, [`lifetime`] about when the queue goes.
+
+pub mod alerts;
+pub mod flow;
+pub mod groups;
+pub mod kind;
+pub mod last_value;
+pub mod lifetime;
+mod lines;
+pub mod policy;
+pub mod priority;
+mod remains;
+pub mod rules;
+pub mod settings;
 
 use std::collections::BTreeSet;
 
@@ -10,7 +27,20 @@ use super::ids::{ExchangeId, GroupTime, QueueRef, SessionId, SubscriptionId};
 use super::message::Stored;
 use super::plant::{Plant, is_planted};
 use super::ring::Ring;
+use super::subscription::SubscriptionRef;
 use crate::wire::{Map, Text};
+
+use self::alerts::Alerts;
+use self::flow::Flow;
+use self::kind::Kind;
+use self::lifetime::{Lifetime, LifetimePolicy};
+use self::lines::Lines;
+use self::policy::Policy;
+use self::rules::Rules;
+use self::settings::Settings;
+
+pub use self::policy::DepthLimit;
+pub use self::remains::Remains;
 
 /// A message in a queue.
 #[derive(Clone, Debug, Hash)]
@@ -45,16 +75,6 @@ pub enum EntryState {
 }
 record_enum!(EntryState { 0 = Available, 1 = Acquired, 2 = Recovered });
 
-/// How much a queue holds at most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct DepthLimit {
-    /// `qpid.max_count`: messages, acquired ones included.
-    pub count: Option<u64>,
-    /// `qpid.max_size` or the broker's default: octets of headers and bodies.
-    pub bytes: Option<u64>,
-}
-record!(DepthLimit { count, bytes });
-
 /// Plain counters, read by management. They count from the queue's making.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct QueueCounters {
@@ -78,6 +98,10 @@ pub struct QueueCounters {
     pub discards_overflow: u64,
     /// Messages given to the alternate exchange.
     pub reroutes: u64,
+    /// Messages that made room for others, or came in vain because none made room for them.
+    pub discards_ring: u64,
+    /// Messages that a later one with their key replaced.
+    pub discards_last_value: u64,
 }
 record!(QueueCounters {
     enqueues,
@@ -90,6 +114,9 @@ record!(QueueCounters {
     discards_purge,
     discards_overflow,
     reroutes,
+} since 2 {
+    discards_ring = 0,
+    discards_last_value = 0,
 });
 
 /// A queue.
@@ -151,6 +178,22 @@ pub struct Queue {
     pub counters: QueueCounters,
     /// What of it was looked at, to page it out.
     pub looked: Looked,
+    /// What becomes of a message that would be too much.
+    pub policy: Policy,
+    /// In which order messages go out, and to whom.
+    pub kind: Kind,
+    /// When publishers are held back.
+    pub flow: Flow,
+    /// When an alert is due.
+    pub alerts: Alerts,
+    /// Depths outside of which something follows.
+    lines: Lines,
+    /// Which messages come in, and what is added to them.
+    pub rules: Option<Box<Rules>>,
+    /// When it goes by itself.
+    pub lifetime: Lifetime,
+    /// Whether nobody takes messages away.
+    pub is_browse_only: bool,
 }
 record!(Queue {
     name,
@@ -180,6 +223,15 @@ record!(Queue {
     is_dispatch_pending,
     counters,
     looked,
+} since 2 {
+    policy = Policy::Reject,
+    kind = Kind::Fifo,
+    flow = Flow::default(),
+    alerts = Alerts::default(),
+    lines = Lines::default(),
+    rules = None,
+    lifetime = Lifetime::default(),
+    is_browse_only = false,
 });
 
 impl Queue {
@@ -213,38 +265,70 @@ impl Queue {
             is_dispatch_pending: false,
             counters: QueueCounters::default(),
             looked: Looked::default(),
+            policy: Policy::default(),
+            kind: Kind::default(),
+            flow: Flow::default(),
+            alerts: Alerts::default(),
+            lines: Lines::default(),
+            rules: None,
+            lifetime: Lifetime::default(),
+            is_browse_only: false,
         }
     }
 
-    /// Whether a message of `bytes` more would pass a limit. The text is qpidd's, which tools and
-    /// tests look into.
-    pub fn overflow(&self, bytes: u64) -> Option<String> {
-        self.overflow_by(1, bytes)
+    /// Takes what follows from the queue's arguments. Messages that are there are counted in, as if they
+    /// had just come; nobody is told of what follows.
+    pub fn settle_in(&mut self, settings: Settings) {
+        self.limit = settings.limit;
+        self.policy = settings.policy;
+        self.kind = settings.kind;
+        self.flow = settings.flow;
+        self.alerts = settings.alerts;
+        self.rules = settings.rules;
+        self.lifetime = settings.lifetime;
+        self.is_browse_only = settings.is_browse_only;
+        self.is_no_local = settings.is_no_local;
+        if let Some(is_auto_delete) = settings.is_auto_delete {
+            self.is_auto_delete = is_auto_delete;
+        }
+        for (position, entry) in self.entries.iter() {
+            let message = &entry.stored.message;
+            self.kind.entered(position, message);
+            if entry.state == EntryState::Acquired {
+                let nobody = SubscriptionRef::default();
+                self.kind.acquired(position, message.priority, nobody);
+            }
+        }
+        self.look_at_depth();
     }
 
-    /// Whether `count` messages of `bytes` in all would pass a limit.
+    /// Whether so many messages and octets more would pass a limit.
+    #[inline]
+    pub fn is_overfull_with(&self, count: u64, bytes: u64) -> bool {
+        let depth = (self.entries.len(), self.bytes);
+        self.limit.is_passed(depth, (count, bytes))
+    }
+
+    /// Why `count` messages of `bytes` in all are refused, when they are: the queue would be too full
+    /// and makes no room for them. The text is qpidd's, which tools and tests look into.
     pub fn overflow_by(&self, count: u64, bytes: u64) -> Option<String> {
-        let depth = self.entries.len();
-        let too_many = self
-            .limit
-            .count
-            .is_some_and(|max| depth.saturating_add(count) > max);
-        let too_much = self
-            .limit
-            .bytes
-            .is_some_and(|max| self.bytes.saturating_add(bytes) > max);
-        (too_many || too_much).then(|| {
-            let part = |n: Option<u64>| n.map_or("unlimited".to_owned(), |n| n.to_string());
-            format!(
-                "Maximum depth exceeded on {}: current=[count: {}, size: {}], \
-                 max=[count: {}, size: {}], increment=[count: {count}, size: {bytes}]",
-                self.name,
-                depth,
-                self.bytes,
-                part(self.limit.count),
-                part(self.limit.bytes),
-            )
-        })
+        let is_refusing = self.policy == Policy::Reject;
+        (is_refusing && self.is_overfull_with(count, bytes))
+            .then(|| self.overflow_text(count, bytes))
+    }
+
+    /// What a publisher is told whose messages are too many.
+    pub fn overflow_text(&self, count: u64, bytes: u64) -> String {
+        let part = |n: Option<u64>| n.map_or("unlimited".to_owned(), |n| n.to_string());
+        format!(
+            "Maximum depth exceeded on {}: current=[count: {}, size: {}], \
+             max=[count: {}, size: {}], increment=[count: {count}, size: {bytes}]",
+            self.name,
+            self.entries.len(),
+            self.bytes,
+            part(self.limit.count),
+            part(self.limit.bytes),
+        )
     }
 
     /// Appends a message. The caller has looked at the limits.
@@ -267,6 +351,7 @@ impl Queue {
         self.counters.bytes_enqueued += bytes;
         self.expiring += u64::from(expires != GroupTime::NEVER);
         let state = EntryState::Available;
+        self.kind.entered(self.entries.tail(), &stored.message);
         let position = self.entries.push(Entry {
             stored,
             expires,
@@ -278,6 +363,7 @@ impl Queue {
         }
         self.available += 1;
         self.stir();
+        self.has_grown(facts);
         position
     }
 
@@ -302,6 +388,7 @@ impl Queue {
             self.hint = position;
         }
         self.available += 1;
+        self.kind.entered(position, &entry.stored.message);
         self.entries.push_at(position, entry);
     }
 
@@ -327,15 +414,17 @@ impl Queue {
     }
 
     /// Gives an available message to a session. None when it is gone or another has it.
-    pub fn acquire(&mut self, position: u64) -> Option<&Entry> {
+    pub fn acquire(&mut self, position: u64, by: SubscriptionRef) -> Option<&Entry> {
         let entry = self.entries.get_mut(position)?;
-        if entry.state == EntryState::Acquired {
+        if entry.state == EntryState::Acquired || !self.kind.is_open(position, by) {
             return None;
         }
         if is_planted(Plant::OfferedTwice) && position.is_multiple_of(7) {
             return self.entries.get(position);
         }
         entry.state = EntryState::Acquired;
+        self.kind
+            .acquired(position, entry.stored.message.priority, by);
         self.available -= 1;
         self.counters.acquires += 1;
         if self.hint == position {
@@ -346,7 +435,7 @@ impl Queue {
     }
 
     /// Takes an acquired message back into its place. False when it is gone.
-    pub fn release(&mut self, position: u64, set_redelivered: bool) -> bool {
+    pub fn release(&mut self, position: u64, set_redelivered: bool, facts: &mut Gathered) -> bool {
         let Some(entry) = self.entries.get_mut(position) else {
             return false;
         };
@@ -355,6 +444,7 @@ impl Queue {
         }
         entry.state = EntryState::Available;
         entry.redelivered |= set_redelivered;
+        self.kind.released(position, entry.stored.message.priority);
         self.hint = if self.available == 0 {
             position
         } else if is_planted(Plant::ReleasedOutOfSight) {
@@ -365,12 +455,15 @@ impl Queue {
         self.available += 1;
         self.counters.releases += 1;
         self.stir();
+        if self.kind.has_opened() {
+            facts.touch(self.reference.id);
+        }
         true
     }
 
     /// Takes a message away for good. False when it is gone.
     pub fn dequeue(&mut self, position: u64, held: &mut Held, facts: &mut Gathered) -> bool {
-        let entry = self.take_out(position);
+        let entry = self.take_out(position, facts);
         if let Some(entry) = &entry {
             held.leave(&entry.stored.message);
         }
@@ -392,7 +485,7 @@ impl Queue {
         has_durable_alternate: bool,
         facts: &mut Gathered,
     ) -> Option<Entry> {
-        let entry = self.take_out(position)?;
+        let entry = self.take_out(position, facts)?;
         match self.is_durable && entry.stored.message.is_persistent {
             true if has_durable_alternate => {
                 facts.rejected(self.reference, position);
@@ -405,7 +498,7 @@ impl Queue {
     }
 
     #[inline]
-    fn take_out(&mut self, position: u64) -> Option<Entry> {
+    fn take_out(&mut self, position: u64, facts: &mut Gathered) -> Option<Entry> {
         let entry = self.entries.remove(position)?;
         self.persistent -= u64::from(entry.stored.message.is_persistent);
         self.bytes -= entry.stored.message.size();
@@ -414,7 +507,11 @@ impl Queue {
             self.available -= 1;
             self.stir_short();
         }
+        let was_available = entry.state == EntryState::Available;
+        self.kind
+            .left(position, entry.stored.message.priority, was_available);
         self.counters.dequeues += 1;
+        self.has_shrunk(position, facts);
         Some(entry)
     }
 
@@ -451,7 +548,26 @@ impl Queue {
         self.counters.dequeues += self.available;
         self.counters.discards_purge += self.available;
         (self.available, self.bytes, self.expiring, self.hint) = (0, bytes, expiring, tail);
-        std::mem::replace(&mut self.entries, kept)
+        let purged = std::mem::replace(&mut self.entries, kept);
+        self.keep_only(&places, facts);
+        purged
+    }
+
+    /// Only messages at these positions are left, all of them acquired.
+    fn keep_only(&mut self, stays: &[u64], facts: &mut Gathered) {
+        match &mut self.kind {
+            Kind::Fifo => {}
+            Kind::LastValue(keys) => keys.left_but(stays),
+            Kind::Groups(groups) => groups.left_but(stays),
+            Kind::Priority(levels) => {
+                let all = self.entries.iter();
+                let of = all.map(|(position, entry)| (position, entry.stored.message.priority));
+                levels.left_but(of, self.entries.tail());
+            }
+        }
+        self.flow.left_but(stays);
+        self.look_at_depth();
+        facts.touch(self.reference.id);
     }
 
     /// Says that all available messages are gone, `persistent` of which are persistent; `stays` are
@@ -486,12 +602,17 @@ impl Queue {
         }
     }
 
-    /// Whether auto-delete applies now: no owner, nobody subscribed, and it has been used.
+    /// Whether auto-delete applies now: it has been used, and what its lifetime policy asks holds.
     pub fn is_unused(&self) -> bool {
+        let is_unsubscribed = self.subscriptions.is_empty();
         self.is_auto_delete
             && self.was_used
             && self.owner.is_none()
-            && self.subscriptions.is_empty()
+            && match self.lifetime.policy {
+                LifetimePolicy::Unused => is_unsubscribed,
+                LifetimePolicy::UnusedAndEmpty => is_unsubscribed && self.entries.is_empty(),
+                LifetimePolicy::OnClose => true,
+            }
     }
 
     /// Whether another session than `session` has the queue for itself.
@@ -499,20 +620,3 @@ impl Queue {
         self.owner.is_some() && self.owner != session
     }
 }
-
-/// Messages that are no longer in a queue, on their way to the alternate exchange or to nowhere.
-#[derive(Clone, Debug, Hash)]
-pub struct Remains {
-    /// The messages left, at their positions in the queue.
-    pub entries: Blocks<Entry>,
-    /// Where they go; None to nowhere.
-    pub alternate: Option<ExchangeId>,
-    /// The durable queue that they left, if facts name them there until they are rerouted. It may be
-    /// no more.
-    pub queue: Option<QueueRef>,
-}
-record!(Remains {
-    entries,
-    alternate,
-    queue
-});

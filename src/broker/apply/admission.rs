@@ -1,0 +1,215 @@
+//! What comes before a message is enqueued: whether the queue takes it, and what makes room for it.
+
+use crate::broker::blocks::Blocks;
+use crate::broker::core::{Core, Work};
+use crate::broker::effect::Out;
+use crate::broker::ids::{ConnectionKey, QueueId, QueueRef};
+use crate::broker::limits;
+use crate::broker::message::{Message, Stored};
+use crate::broker::queue::kind::Kind;
+use crate::broker::queue::policy::Policy;
+use crate::broker::queue::{Entry, EntryState, Queue, Remains};
+
+/// What a full ring comes to.
+enum Room {
+    /// This message makes room.
+    Of(u64),
+    /// None does, and the new one is dropped.
+    Dropped,
+    /// None does, and the new one is refused.
+    Refused,
+}
+
+impl Core {
+    /// Whether a queue takes a message. Err is qpidd's text for one that is full.
+    #[inline]
+    pub(super) fn admits(
+        &mut self,
+        id: QueueId,
+        stored: &Stored,
+        out: &mut Out,
+    ) -> Result<bool, String> {
+        if self.keeps_out(id, stored) {
+            return Ok(false);
+        }
+        match self.queue(id).is_overfull_with(1, stored.message.size()) {
+            false => Ok(true),
+            true => self.admits_to_full(id, &stored.message, out),
+        }
+    }
+
+    /// Whether a queue has nothing to do with a message, which nobody is told of.
+    #[inline]
+    pub(super) fn keeps_out(&self, id: QueueId, stored: &Stored) -> bool {
+        let queue = self.queue(id);
+        let is_kept_out = match &queue.rules {
+            None => false,
+            Some(rules) => !rules.admit(&stored.message),
+        };
+        is_kept_out || queue.is_no_local && self.is_local(queue, stored.publisher)
+    }
+
+    /// Whether what a connection publishes is a queue's own (`no-local`).
+    fn is_local(&self, queue: &Queue, publisher: ConnectionKey) -> bool {
+        let subscriber = queue
+            .exclusive_subscription
+            .and_then(|id| Some(self.subscriptions.get(id.0)?.session));
+        let sessions = [queue.owner, subscriber];
+        sessions
+            .into_iter()
+            .flatten()
+            .filter_map(|id| self.sessions.get(id.0))
+            .any(|session| session.connection == publisher)
+    }
+
+    /// As `admits`, of a queue that would be too full.
+    fn admits_to_full(
+        &mut self,
+        id: QueueId,
+        message: &Message,
+        out: &mut Out,
+    ) -> Result<bool, String> {
+        let queue = self.queue_mut(id);
+        match queue.policy {
+            Policy::Reject => {
+                queue.counters.discards_overflow += 1;
+                Err(queue.overflow_text(1, message.size()))
+            }
+            Policy::SelfDestruct => {
+                self.remove_queue(id, out);
+                Ok(false)
+            }
+            Policy::Ring | Policy::RingStrict => self.make_room(id, message, out),
+        }
+    }
+
+    /// Lets messages of a ring make room for a new one, as far as one command goes: a large message
+    /// may take the room of very many. Then it comes in at once, and others leave in `Continue`
+    /// entries.
+    fn make_room(&mut self, id: QueueId, message: &Message, out: &mut Out) -> Result<bool, String> {
+        let size = message.size();
+        let queue = self.queue_mut(id);
+        if let Some(max) = queue.limit.bytes.filter(|max| size > *max) {
+            queue.counters.discards_overflow += 1;
+            return Err(format!(
+                "Message larger than configured maximum depth on {}: size={size}, max-size={max}",
+                queue.name
+            ));
+        }
+        let reference = queue.reference;
+        let mut leaving = Vec::new();
+        let mut left = limits::EVICTED_PER_COMMAND_MAX;
+        let result = loop {
+            let queue = self.queue_mut(id);
+            if !queue.is_overfull_with(1, size) {
+                break Ok(true);
+            }
+            if left == 0 {
+                self.work.push_back(Work::Evict(reference));
+                break Ok(true);
+            }
+            left -= 1;
+            match room_for(queue, message) {
+                Room::Of(position) => self.evict(reference, position, &mut leaving),
+                Room::Dropped => {
+                    queue.counters.discards_ring += 1;
+                    break Ok(false);
+                }
+                Room::Refused => {
+                    queue.counters.discards_overflow += 1;
+                    break Err(queue.overflow_text(1, size));
+                }
+            }
+        };
+        self.reroute_evicted(reference, leaving, out);
+        result
+    }
+
+    /// Takes a message out of its ring. As in qpidd one that somebody has acquired goes too, and its
+    /// accept will find nothing.
+    fn evict(&mut self, reference: QueueRef, position: u64, leaving: &mut Vec<(u64, Entry)>) {
+        let queue = self.queue_mut(reference.id);
+        queue.counters.discards_ring += 1;
+        if queue.alternate.is_none() {
+            self.dequeue(reference, position);
+        } else if let Some(entry) = self.take_for_alternate(reference, position) {
+            leaving.push((position, entry));
+        }
+    }
+
+    /// Lets messages go to the alternate exchange, in the order in which they left. Of a queue with
+    /// priorities that is not the order of their positions.
+    fn reroute_evicted(&mut self, reference: QueueRef, leaving: Vec<(u64, Entry)>, out: &mut Out) {
+        if leaving.is_empty() {
+            return;
+        }
+        let queue = self.queue(reference.id);
+        let (alternate, is_durable) = (queue.alternate, queue.is_durable);
+        let is_durable = is_durable && self.durable_name(alternate).is_some();
+        let mut entries = Blocks::default();
+        for (position, entry) in leaving {
+            if position < entries.tail() {
+                let entries = std::mem::take(&mut entries);
+                self.reroute_later(Remains {
+                    entries,
+                    alternate,
+                    queue: is_durable.then_some(reference),
+                });
+            }
+            entries.push_at(position, entry);
+        }
+        self.reroute_later(Remains {
+            entries,
+            alternate,
+            queue: is_durable.then_some(reference),
+        });
+        self.run_work(out);
+    }
+
+    /// Goes on taking messages out of a ring that holds too many.
+    pub(super) fn evict_rest(&mut self, reference: QueueRef, out: &mut Out) -> Option<Work> {
+        let mut leaving = Vec::new();
+        let mut unfinished = None;
+        while let Some(queue) = self.live_queue(reference)
+            && queue.is_overfull_with(0, 0)
+            && let Some(position) = oldest(queue)
+        {
+            if self.scratch.steps == 0 {
+                unfinished = Some(Work::Evict(reference));
+                break;
+            }
+            self.scratch.steps -= 1;
+            self.evict(reference, position, &mut leaving);
+        }
+        self.reroute_evicted(reference, leaving, out);
+        unfinished
+    }
+}
+
+/// The message that leaves a ring first.
+fn oldest(queue: &Queue) -> Option<u64> {
+    match &queue.kind {
+        Kind::Priority(levels) => levels.lowest(),
+        Kind::Fifo | Kind::LastValue(_) | Kind::Groups(_) => queue.entries.next_at(0),
+    }
+}
+
+/// What makes room for a message in a full ring. Of a queue with priorities only one message is looked
+/// at, the first of the lowest level: when that is above the new one, the new one is dropped.
+fn room_for(queue: &Queue, message: &Message) -> Room {
+    let Some(position) = oldest(queue) else {
+        return Room::Dropped;
+    };
+    let Some(entry) = queue.entries.get(position) else {
+        return Room::Dropped;
+    };
+    let has_priorities = matches!(queue.kind, Kind::Priority(_));
+    if has_priorities && entry.stored.message.priority > message.priority {
+        return Room::Dropped;
+    }
+    let is_strict = queue.policy == Policy::RingStrict;
+    match is_strict && entry.state == EntryState::Acquired {
+        true => Room::Refused,
+        false => Room::Of(position),
+    }
+}

@@ -1,0 +1,238 @@
+//! Message groups: as long as a consumer has acquired messages of a group, all of the group is for
+//! that consumer alone, so that what belongs together is handled by one at a time and in order.
+//!
+//! Who may have what is found without a walk: for each owner, and for the groups that nobody owns, the
+//! first messages of the groups are kept in order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::last_value::header_text;
+use crate::broker::encoding::record;
+use crate::broker::message::Message;
+use crate::broker::slab::Slab;
+use crate::broker::subscription::SubscriptionRef;
+use crate::wire::Text;
+
+/// The group of messages that name none. qpidd's `default-message-group`.
+const DEFAULT_GROUP: &str = "qpid.no-group";
+
+/// A group that has messages.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Group {
+    /// What its messages have in the header.
+    pub name: Text,
+    /// The consumer that has acquired messages of it.
+    pub owner: Option<SubscriptionRef>,
+    /// How many messages of it are acquired.
+    pub acquired: u64,
+    /// Where those are that can be had.
+    available: BTreeSet<u64>,
+}
+record!(Group {
+    name,
+    owner,
+    acquired,
+    available
+});
+
+impl Group {
+    /// How many messages it has.
+    pub fn messages(&self) -> u64 {
+        self.available.len() as u64 + self.acquired
+    }
+}
+
+/// The first message of a group that can be had, and the group's slot.
+type Head = (u64, u32);
+
+/// See the module.
+#[derive(Clone, Debug, Hash)]
+pub struct Groups {
+    /// The header that names the group.
+    header: Text,
+    groups: Slab<Group>,
+    names: BTreeMap<Text, u32>,
+    /// The slot of the group of each message.
+    of: BTreeMap<u64, u32>,
+    /// The first messages of the groups of each owner; None is nobody.
+    heads: BTreeMap<Option<SubscriptionRef>, BTreeSet<Head>>,
+    /// A group has lost its owner: the first position of such a group that nobody has looked at.
+    opened: Option<u64>,
+}
+record!(Groups {
+    header,
+    groups,
+    names,
+    of,
+    heads,
+    opened
+});
+
+impl Groups {
+    /// Of a queue whose messages name their group in a header.
+    pub fn new(header: Text) -> Groups {
+        Groups {
+            header,
+            groups: Slab::default(),
+            names: BTreeMap::new(),
+            of: BTreeMap::new(),
+            heads: BTreeMap::new(),
+            opened: None,
+        }
+    }
+
+    /// The header that names the group.
+    pub fn header(&self) -> &Text {
+        &self.header
+    }
+
+    /// The groups that have messages, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Group> {
+        let slots = self.names.values();
+        slots.filter_map(|slot| self.groups.get(*slot))
+    }
+
+    /// The first message that a consumer may have: of a group that nobody owns, or of one of its own.
+    pub fn first_for(&self, consumer: SubscriptionRef) -> Option<u64> {
+        let first = |owner| {
+            let heads = self.heads.get(&owner)?;
+            Some(heads.first()?.0)
+        };
+        let (free, own) = (first(None), first(Some(consumer)));
+        free.into_iter().chain(own).min()
+    }
+
+    pub(super) fn is_open(&self, position: u64, to: SubscriptionRef) -> bool {
+        let group = self.of.get(&position);
+        let group = group.and_then(|slot| self.groups.get(*slot));
+        group.is_none_or(|group| group.owner.is_none_or(|owner| owner == to))
+    }
+
+    pub(super) fn has_opened(&self) -> bool {
+        self.opened.is_some()
+    }
+
+    pub(super) fn take_opened(&mut self) -> Option<u64> {
+        self.opened.take()
+    }
+
+    /// Changes a group, and what follows from it: its place among the heads, that it has no owner when
+    /// nothing of it is acquired, and that it is no more when it has no messages.
+    fn change(&mut self, slot: u32, change: impl FnOnce(&mut Group)) {
+        let Some(group) = self.groups.get_mut(slot) else {
+            return;
+        };
+        let (owner, head) = (group.owner, group.available.first().copied());
+        change(group);
+        let was_owned = group.owner.is_some();
+        if group.acquired == 0 {
+            group.owner = None;
+        }
+        let (new_owner, new_head) = (group.owner, group.available.first().copied());
+        if was_owned
+            && new_owner.is_none()
+            && let Some(first) = new_head
+        {
+            self.opened = Some(self.opened.map_or(first, |other| other.min(first)));
+        }
+        let is_gone = group.messages() == 0;
+        if (owner, head) != (new_owner, new_head) {
+            self.move_head(slot, (owner, head), (new_owner, new_head));
+        }
+        if is_gone && let Some(gone) = self.groups.remove(slot) {
+            self.names.remove(&gone.name);
+        }
+    }
+
+    fn move_head(
+        &mut self,
+        slot: u32,
+        (owner, head): (Option<SubscriptionRef>, Option<u64>),
+        (new_owner, new_head): (Option<SubscriptionRef>, Option<u64>),
+    ) {
+        if let Some(head) = head
+            && let Some(heads) = self.heads.get_mut(&owner)
+        {
+            heads.remove(&(head, slot));
+            if heads.is_empty() {
+                self.heads.remove(&owner);
+            }
+        }
+        if let Some(head) = new_head {
+            self.heads
+                .entry(new_owner)
+                .or_default()
+                .insert((head, slot));
+        }
+    }
+
+    pub(super) fn entered(&mut self, position: u64, message: &Message) {
+        let mut name = header_text(message, &self.header);
+        if name.is_empty() {
+            name = DEFAULT_GROUP.into();
+        }
+        let slot = match self.names.get(&name) {
+            Some(slot) => *slot,
+            None => {
+                let slot = self.groups.insert(Group {
+                    name: name.clone(),
+                    owner: None,
+                    acquired: 0,
+                    available: BTreeSet::new(),
+                });
+                self.names.insert(name, slot);
+                slot
+            }
+        };
+        self.of.insert(position, slot);
+        self.change(slot, |group| _ = group.available.insert(position));
+    }
+
+    pub(super) fn acquired(&mut self, position: u64, by: SubscriptionRef) {
+        if let Some(slot) = self.of.get(&position).copied() {
+            self.change(slot, |group| {
+                group.available.remove(&position);
+                group.acquired += 1;
+                group.owner.get_or_insert(by);
+            });
+        }
+    }
+
+    pub(super) fn released(&mut self, position: u64) {
+        if let Some(slot) = self.of.get(&position).copied() {
+            self.change(slot, |group| {
+                group.available.insert(position);
+                group.acquired -= 1;
+            });
+        }
+    }
+
+    pub(super) fn left(&mut self, position: u64, was_available: bool) {
+        if let Some(slot) = self.of.remove(&position) {
+            self.change(slot, |group| match was_available {
+                true => _ = group.available.remove(&position),
+                false => group.acquired -= 1,
+            });
+        }
+    }
+
+    /// Only messages at these positions are left, all of them acquired.
+    pub(super) fn left_but(&mut self, stays: &[u64]) {
+        self.of
+            .retain(|position, _| stays.binary_search(position).is_ok());
+        self.heads.clear();
+        self.opened = None;
+        let slots: Vec<u32> = self.names.values().copied().collect();
+        for slot in slots {
+            let Some(group) = self.groups.get_mut(slot) else {
+                continue;
+            };
+            group.available.clear();
+            if group.acquired == 0
+                && let Some(gone) = self.groups.remove(slot)
+            {
+                self.names.remove(&gone.name);
+            }
+        }
+    }
+}
