@@ -13,6 +13,7 @@ use super::held::Held;
 use super::ids::{
     ConnectionKey, ExchangeId, GroupTime, MemberId, QueueId, QueueKey, QueueRef, SessionId, ShardId,
 };
+use super::kept::Detached;
 use super::limits;
 use super::message::BodyHandle;
 use super::options::Options;
@@ -52,6 +53,8 @@ pub enum Work {
     Evict(QueueRef),
     /// A queue's time to go has come.
     Depart(QueueRef),
+    /// A session is sent again what its client may not have.
+    Replay(SessionId),
 }
 record_enum!(Work {
     0 = Dispatch(queue),
@@ -60,6 +63,7 @@ record_enum!(Work {
     3 = Expire(queue, position),
     4 = Evict(queue),
     5 = Depart(queue),
+    8 = Replay(session),
 });
 
 /// Plain counters of the whole core.
@@ -141,6 +145,8 @@ pub struct Core {
     pub(super) parts: Parts,
     /// When queues that nobody uses go.
     pub(super) departures: BTreeSet<(GroupTime, QueueRef)>,
+    /// Sessions that wait without a connection.
+    pub(super) detached: Detached,
 }
 record!(Core {
     shard,
@@ -167,6 +173,7 @@ record!(Core {
     parts,
 } since 2 {
     departures = BTreeSet::new(),
+    detached = Detached::default(),
 });
 
 impl Core {
@@ -196,6 +203,7 @@ impl Core {
             scratch: Scratch::default(),
             parts: Parts::default(),
             departures: BTreeSet::new(),
+            detached: Detached::default(),
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);
@@ -294,9 +302,11 @@ impl Core {
     /// What the core wants of its sequencer.
     pub fn wants(&self) -> Wants {
         let departure = self.departures.first();
+        let departure = departure.map_or(GroupTime::NEVER, |(due, _)| *due);
+        let deadline = self.purge_due.min(departure);
         Wants {
             work: !self.work.is_empty(),
-            deadline: departure.map_or(self.purge_due, |(due, _)| self.purge_due.min(*due)),
+            deadline: deadline.min(self.detached.deadline()),
         }
     }
 
@@ -418,9 +428,13 @@ impl Core {
             }
             Command::Detach { at } => {
                 if let Some(session) = self.attached(key(at.connection), at.channel) {
-                    self.end_session(session, true, out);
+                    self.leave_session(session, true, out);
                 }
             }
+            Command::Confirmed { .. }
+            | Command::Expected { .. }
+            | Command::Gap { .. }
+            | Command::GrantTimeout { .. } => self.apply_resume_command(member, command, out),
             Command::Tick => self.tick(out),
             Command::Continue => self.run_work(out),
             Command::MemberDown { member, epoch } => self.member_down(member, epoch, out),
@@ -464,6 +478,7 @@ impl Core {
             self.departures.pop_first();
             self.work.push_back(Work::Depart(queue));
         }
+        self.expire_detached(out);
         self.run_work(out);
         if self.time < self.purge_due {
             return;

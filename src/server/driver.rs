@@ -56,6 +56,8 @@ pub struct Shared {
     pub is_nodelay: bool,
     /// Where clients find the members of this broker's cluster.
     pub known_hosts: KnownHosts,
+    /// Seconds for which a session may outlive its connection, if its client asks for it.
+    pub session_timeout_max: u32,
 }
 
 /// The driver of one connection.
@@ -397,7 +399,8 @@ impl Driver {
         self.open = Some(Open {
             _counted: counted,
             seat,
-            adapter: Adapter::new(number, record),
+            adapter: Adapter::new(number, record)
+                .with_timeout_max(self.shared.session_timeout_max),
             bell,
             effects: Vec::new(),
             outstanding: Outstanding::default(),

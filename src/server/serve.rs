@@ -89,6 +89,7 @@ async fn serve(options: Options) -> Result<Ended, String> {
         connections_max: options.max_connections,
         is_nodelay: options.tcp_nodelay,
         known_hosts,
+        session_timeout_max: options.session_timeout_max,
     });
     let (stop, stopped) = watch::channel(false);
     let mut listeners = JoinSet::new();

@@ -8,6 +8,7 @@ mod lost;
 mod message;
 mod publish;
 mod queue;
+mod resume;
 mod session;
 mod transaction;
 mod work;

@@ -7,11 +7,12 @@ use crate::broker::command::{ConnectionRecord, Refusal, Request};
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::{Effect, Out};
 use crate::broker::ids::{ConnectionKey, MemberId, SessionId};
+use crate::broker::kept::Outgoing;
 use crate::broker::limits;
 use crate::broker::plant::{Plant, is_planted};
 use crate::broker::ranges::without;
 use crate::broker::session::{Session, SessionName};
-use crate::wire::{CommandId, DetachCode, ErrorCode, SequenceSet};
+use crate::wire::{CommandId, DetachCode, ErrorCode, RejectCode, SequenceSet};
 
 impl Core {
     pub(in crate::broker) fn connection_open(
@@ -28,7 +29,7 @@ impl Core {
             return;
         };
         for session in connection.channels.values().copied().collect::<Vec<_>>() {
-            self.end_session(session, false, out);
+            self.leave_session(session, false, out);
         }
         self.connections.remove(key);
         self.parts.forget(key);
@@ -43,7 +44,8 @@ impl Core {
 
     /// 0-10: session.attach. The same name again on the same channel is idempotent. Without force a
     /// name that is attached elsewhere is busy; with force its holder is detached, so that a client
-    /// whose old connection has not been noticed as dead can go on.
+    /// whose old connection has not been noticed as dead can go on. A session with a timeout goes on
+    /// with all that it has, one without ends and a new one begins.
     pub(in crate::broker) fn attach(
         &mut self,
         key: ConnectionKey,
@@ -78,6 +80,11 @@ impl Core {
             return;
         }
         if let Some(holder) = self.session_names.get(&name).copied() {
+            let is_free = self.session(holder).deadline().is_some();
+            if is_free || force && self.session(holder).is_kept() {
+                self.resume(holder, (key, connection_id), channel, out);
+                return;
+            }
             if !force && !is_planted(Plant::NameTakenTwice) {
                 out.effects.push((key, refused(DetachCode::SESSION_BUSY)));
                 return;
@@ -89,6 +96,7 @@ impl Core {
         let attached = Effect::Attached {
             channel,
             name: name.name.clone(),
+            resumed: None,
         };
         let session = Session::new(name.clone(), (key, connection_id), channel);
         let id = SessionId(self.sessions.insert(session));
@@ -109,7 +117,7 @@ impl Core {
         out: &mut Out,
     ) {
         let incoming = &mut self.session_mut(id).incoming;
-        incoming.next = command.next();
+        incoming.go_on_behind(command);
         if incoming.ranges() >= limits::COMPLETED_RANGES_MAX {
             let text = "too many gaps between completed commands that are not known-completed";
             let refusal = refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text);
@@ -244,22 +252,28 @@ impl Core {
         self.scratch.telling = telling;
     }
 
-    fn tell_session(&mut self, id: SessionId, out: &mut Out) {
+    pub(super) fn tell_session(&mut self, id: SessionId, out: &mut Out) {
         let Some(session) = self.sessions.get_mut(id.0) else {
             return;
         };
         let (key, channel) = (session.connection, session.channel);
         if !session.incoming.accepted.is_empty() {
             let transfers = std::mem::take(&mut session.incoming.accepted);
+            let is_told = session.note_outgoing(|| Outgoing::Accept {
+                transfers: transfers.clone(),
+            });
             let id = session.take_outgoing();
-            out.effects.push((
-                key,
-                Effect::Accept {
-                    channel,
-                    id,
-                    transfers,
-                },
-            ));
+            let accept = Effect::Accept {
+                channel,
+                id,
+                transfers,
+            };
+            if is_told {
+                out.effects.push((key, accept));
+            }
+        }
+        if !(session.incoming.unroutable.is_empty() && session.incoming.not_immediate.is_empty()) {
+            tell_rejects(session, out);
         }
         if std::mem::take(&mut session.incoming.is_telling) {
             let commands = session.incoming.completed.clone();
@@ -298,7 +312,11 @@ impl Core {
         };
         let (key, channel) = (session.connection, session.channel);
         if expected {
-            let commands = SequenceSet::of(session.incoming.next);
+            // 0-10: session.expected/commands-empty-means-new-session.
+            let commands = match session.is_new() {
+                true => SequenceSet::new(),
+                false => SequenceSet::of(session.incoming.next),
+            };
             out.effects
                 .push((key, Effect::Expected { channel, commands }));
         }
@@ -335,16 +353,24 @@ impl Core {
         let session = self.session_mut(id);
         let (key, channel) = (session.connection, session.channel);
         let value = Box::new(value);
-        let id = session.take_outgoing();
-        out.effects.push((
-            key,
-            Effect::Result {
-                channel,
-                id,
-                command,
-                value,
-            },
-        ));
+        let is_told = session.note_outgoing(|| Outgoing::Result {
+            command,
+            value: value.clone(),
+        });
+        let is_kept = session.kept.is_some();
+        let number = session.take_outgoing();
+        let result = Effect::Result {
+            channel,
+            id: number,
+            command,
+            value,
+        };
+        if is_told {
+            out.effects.push((key, result));
+        }
+        if is_kept {
+            self.bound_kept(id, command, out);
+        }
     }
 
     /// A command has failed, and with it the session. What was done before is told first.
@@ -395,6 +421,7 @@ impl Core {
         }
         self.session_names.remove(&name);
         self.forget_held(id);
+        self.forget_detached(id);
         self.scratch.last = None;
         for subscription in subscriptions.into_values() {
             if let Some(queue) = self.remove_subscription(subscription) {
@@ -435,6 +462,33 @@ impl Core {
                     code,
                 },
             ));
+        }
+    }
+}
+
+/// Tells of transfers that went nowhere.
+fn tell_rejects(session: &mut Session, out: &mut Out) {
+    let incoming = &mut session.incoming;
+    let unroutable = std::mem::take(&mut incoming.unroutable);
+    let not_immediate = std::mem::take(&mut incoming.not_immediate);
+    let both = [
+        (unroutable, RejectCode::UNROUTABLE),
+        (not_immediate, RejectCode::IMMEDIATE),
+    ];
+    for (transfers, code) in both.into_iter().filter(|(set, _)| !set.is_empty()) {
+        let is_told = session.note_outgoing(|| Outgoing::Reject {
+            transfers: transfers.clone(),
+            code,
+        });
+        let (channel, id) = (session.channel, session.take_outgoing());
+        let reject = Effect::Reject {
+            channel,
+            id,
+            transfers,
+            code,
+        };
+        if is_told {
+            out.effects.push((session.connection, reject));
         }
     }
 }

@@ -181,7 +181,8 @@ impl Core {
             | Work::EndSession(_)
             | Work::Expire(..)
             | Work::Evict(_)
-            | Work::Depart(_) => None,
+            | Work::Depart(_)
+            | Work::Replay(_) => None,
         })
     }
 
