@@ -349,6 +349,8 @@ pub enum Request {
     Nothing,
     /// `message.transfer` of a message that has come ahead in [`Command::BodyPart`]s.
     TransferOfParts(Box<TransferOfParts>),
+    /// `message.resume`: how much of an interrupted transfer is here.
+    MessageResume,
 }
 record_enum!(Request {
     0 = Sync,
@@ -379,6 +381,7 @@ record_enum!(Request {
     25 = Refused(refusal),
     26 = Nothing,
     27 = TransferOfParts(publish),
+    32 = MessageResume,
 });
 
 /// Why a command was refused before it was proposed.

@@ -288,6 +288,11 @@ impl Core {
         self.connections.len()
     }
 
+    /// How many sessions wait without a connection.
+    pub fn detached_count(&self) -> usize {
+        self.detached.len()
+    }
+
     /// How many messages queues hold, those that several hold counted for each.
     pub fn message_count(&self) -> u64 {
         let queues = self.queues.iter();

@@ -6,7 +6,9 @@ use super::command::Refusal;
 use super::facts::Fact;
 use super::ids::{ConnectionKey, GroupTime};
 use super::message::Message;
-use crate::wire::{AcceptMode, AcquireMode, CommandId, DetachCode, RejectCode, SequenceSet, Struct32, Text};
+use crate::wire::{
+    AcceptMode, AcquireMode, CommandId, DetachCode, RejectCode, SequenceSet, Struct32, Text,
+};
 
 /// Something to be told to the client of a session, on the member that serves its connection and in
 /// the order given. Outgoing command ids are part of it: `apply` gave them, so every member agrees.

@@ -165,8 +165,11 @@ impl Channels {
         removed
     }
 
-    pub(super) fn clear(&mut self) {
-        *self = Channels::default();
+    /// Takes all out.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Channel> + use<> {
+        let Channels { dense, sparse, .. } = std::mem::take(self);
+        let all = dense.into_iter().flatten().chain(sparse);
+        all.map(|channel| *channel)
     }
 }
 

@@ -5,9 +5,10 @@ use bytes::Buf;
 use crate::wire::SegmentType;
 use crate::wire::frame::{FrameHeader, HEADER_BYTES};
 use crate::wire::{
-    Command, CommandId, Control, DetachCode, ErrorCode, ExecutionException, SessionAttach,
-    SessionAttached, SessionCommandPoint, SessionCompleted, SessionConfirmed, SessionDetach,
-    SequenceSet, SessionDetached, SessionExpected, SessionFlush, SessionGap, SessionKnownCompleted,
+    Command, CommandId, Control, DetachCode, ErrorCode, ExecutionException, SequenceSet,
+    SessionAttach, SessionAttached, SessionCommandPoint, SessionCompleted, SessionConfirmed,
+    SessionDetach, SessionDetached, SessionExpected, SessionFlush, SessionGap,
+    SessionKnownCompleted,
 };
 
 use super::assembly::{Decoded, Fault, Outcome, Room, Whole, decode};
@@ -417,13 +418,15 @@ impl Connection {
         if incoming.gaps.ranges().len() > limits::GAP_RANGES_MAX {
             let (next, what) = (incoming.next, (SESSION_CLASS, GAP));
             let text = "too many gaps between the commands of a session".to_owned();
-            return self.refuse(channel, next, ErrorCode::RESOURCE_LIMIT_EXCEEDED, what, text);
+            return self.refuse(
+                channel,
+                next,
+                ErrorCode::RESOURCE_LIMIT_EXCEEDED,
+                what,
+                text,
+            );
         }
-        if found
-            .assembly
-            .begun()
-            .is_some_and(|id| ahead.contains(id))
-        {
+        if found.assembly.begun().is_some_and(|id| ahead.contains(id)) {
             found.assembly.reset(&mut self.held_bytes);
         }
         incoming.pass_gaps();

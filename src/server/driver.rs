@@ -399,8 +399,7 @@ impl Driver {
         self.open = Some(Open {
             _counted: counted,
             seat,
-            adapter: Adapter::new(number, record)
-                .with_timeout_max(self.shared.session_timeout_max),
+            adapter: Adapter::new(number, record).with_timeout_max(self.shared.session_timeout_max),
             bell,
             effects: Vec::new(),
             outstanding: Outstanding::default(),

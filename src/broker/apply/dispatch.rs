@@ -9,9 +9,7 @@ use crate::broker::blocks::Blocks;
 use crate::broker::connections::Connection;
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::{Delivery, Effect, Out};
-use crate::broker::ids::{
-    ConnectionKey, GroupTime, QueueId, QueueRef, SessionId, SubscriptionId,
-};
+use crate::broker::ids::{ConnectionKey, GroupTime, QueueId, QueueRef, SessionId, SubscriptionId};
 use crate::broker::kept::Outgoing;
 use crate::broker::limits;
 use crate::broker::plant::{Plant, is_planted};
@@ -380,7 +378,13 @@ impl Core {
         let sync = every > 0 && subscription.delivered.is_multiple_of(every);
         let (channel, key) = (session.channel, session.connection);
         if is_kept {
-            keep(session, subscription, (queue.reference, position), (redelivered, sync), out);
+            keep(
+                session,
+                subscription,
+                (queue.reference, position),
+                (redelivered, sync),
+                out,
+            );
         }
         let (id, subscription) = (session.take_outgoing(), subscription.tag.clone());
         if let Some(connection) = self.connections.get_mut(session.connection_id)

@@ -617,12 +617,7 @@ impl Core {
     }
 
     /// The same of deliveries that count as received.
-    pub(super) fn return_credit(
-        &mut self,
-        id: SessionId,
-        commands: &SequenceSet,
-        out: &mut Out,
-    ) {
+    pub(super) fn return_credit(&mut self, id: SessionId, commands: &SequenceSet, out: &mut Out) {
         let session = self.session_mut(id);
         let fresh = without(commands, &session.outgoing_completed);
         if session.outgoing_next == 0 || fresh.is_empty() {

@@ -11,6 +11,7 @@ mod queue;
 mod resume;
 mod session;
 mod transaction;
+mod unroutable;
 mod work;
 
 use super::command::Refusal;

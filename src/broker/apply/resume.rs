@@ -219,7 +219,8 @@ impl Core {
         }
         let count = commands.first().and_then(|first| {
             let behind = u64::try_from(first.distance_to(CommandId(next as u32))).ok()?;
-            next.checked_sub(behind).filter(|count| *count >= kept.first)
+            next.checked_sub(behind)
+                .filter(|count| *count >= kept.first)
         });
         let Some(count) = count else {
             let (key, channel) = (session.connection, session.channel);
@@ -475,7 +476,8 @@ impl Core {
             return;
         }
         if !kept.is_live() {
-            let text = "more answers than a session can keep for a client that does not say what it has";
+            let text =
+                "more answers than a session can keep for a client that does not say what it has";
             let refusal = refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text);
             return self.fail_session(id, command, refusal, out);
         }
@@ -490,7 +492,10 @@ impl Core {
 /// Octets of the messages that an open transaction publishes and that have to survive.
 fn transaction_bytes(session: &Session) -> Option<u64> {
     let transaction = session.transaction.as_ref()?;
-    let messages = transaction.publishes.iter().map(|publish| &publish.stored.message);
+    let messages = transaction
+        .publishes
+        .iter()
+        .map(|publish| &publish.stored.message);
     let durable = messages.filter(|message| message.is_persistent);
     Some(durable.map(|message| message.size()).sum())
 }

@@ -12,7 +12,9 @@ use crate::broker::limits;
 use crate::broker::plant::{Plant, is_planted};
 use crate::broker::ranges::without;
 use crate::broker::session::{Session, SessionName};
-use crate::wire::{CommandId, DetachCode, ErrorCode, RejectCode, SequenceSet};
+use crate::wire::{
+    CommandId, DetachCode, ErrorCode, MessageResumeResult, RejectCode, SequenceSet, Struct32,
+};
 
 impl Core {
     pub(in crate::broker) fn connection_open(
@@ -184,7 +186,7 @@ impl Core {
             Request::TxCommit => self.commit(id, out),
             Request::TxRollback => self.rollback(id),
             Request::ExchangeDeclare(declare) => self.exchange_declare(*declare, out),
-            Request::ExchangeDelete(delete) => self.exchange_delete(&delete.exchange),
+            Request::ExchangeDelete(delete) => self.exchange_delete(&delete),
             Request::ExchangeQuery(query) => self.exchange_query(id, command, &query, out),
             Request::ExchangeBind(bind) => self.exchange_bind(id, *bind, out),
             Request::ExchangeUnbind(unbind) => self.exchange_unbind(id, &unbind, out),
@@ -199,6 +201,13 @@ impl Core {
                 if !incoming.pending.is_empty() {
                     incoming.waiting.insert(command);
                 }
+                Ok(())
+            }
+            Request::MessageResume => {
+                // 0-10: message.resume/unknown-resume-id. Nothing is kept of a transfer that came in
+                // part, so no id is known.
+                let value = Struct32::of(&MessageResumeResult { offset: Some(0) });
+                self.answer(id, command, value, out);
                 Ok(())
             }
             Request::Nothing => Ok(()),
@@ -505,6 +514,7 @@ fn code_of(request: &Request) -> (u8, u8) {
         Request::Reject { .. } => (4, 3),
         Request::Release { .. } => (4, 4),
         Request::Acquire { .. } => (4, 5),
+        Request::MessageResume => (4, 6),
         Request::Subscribe(_) => (4, 7),
         Request::Cancel { .. } => (4, 8),
         Request::SetFlowMode { .. } => (4, 9),
