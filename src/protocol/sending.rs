@@ -94,6 +94,13 @@ impl Connection {
         Some(id)
     }
 
+    /// Client: takes the id for a command that is sent later, with
+    /// [`send_command`](Connection::send_command): while its session is being resumed, those before it
+    /// go first. `None` when the channel has no session.
+    pub fn take_id(&mut self, channel: u16) -> Option<CommandId> {
+        Some(self.ends_mut(channel)?.sender.send())
+    }
+
     /// Client: ids sent on a channel and not completed.
     pub fn incomplete(&self, channel: u16) -> Option<&SequenceSet> {
         let ends = self.channels.channel(channel)?.ends.as_deref()?;
