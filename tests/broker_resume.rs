@@ -589,3 +589,22 @@ fn message_resume_knows_of_no_part() {
     let result: MessageResumeResult = value.parse().expect("the answer of this command");
     assert_eq!(result.offset, Some(0));
 }
+
+#[test]
+fn exception_of_a_session_that_is_being_resumed_comes_behind_what_is_not_sent_again() {
+    let broker = Broker::new();
+    let session = kept(&broker, "a");
+    session.declare("q");
+    session.publish_many("q", 0, 4);
+    session.subscribe("q", "d");
+    session.flow("d", 9);
+    assert_eq!(session.received().len(), 4);
+    session.connection.end();
+    let narrow = broker.connection_with(MEMBER, 2, u64::MAX);
+    let session = resumed_on(&session, &narrow, 0);
+    assert_eq!(session.received(), ["0", "1"]);
+    session.delete("missing");
+    let told = session.told();
+    assert_eq!(told[0], Told::Gap(range(2, 3)));
+    assert!(matches!(told[1], Told::Failed(_)));
+}

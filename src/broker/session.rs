@@ -10,7 +10,7 @@ use super::ids::{
     ChannelKey, ConnectionId, ConnectionKey, ExchangeId, GroupTime, QueueId, QueueRef,
     SubscriptionId,
 };
-use super::kept::{Kept, Outgoing};
+use super::kept::{Kept, Outgoing, Replay};
 use super::limits;
 use super::message::Stored;
 use super::subscription::SubscriptionRef;
@@ -354,6 +354,22 @@ impl Session {
     /// Whether it can be sent no new message now.
     pub fn is_choked(&self) -> bool {
         self.is_full() || self.kept.as_ref().is_some_and(|kept| !kept.is_live())
+    }
+
+    /// The broker's commands that are yet to be sent again.
+    pub fn untold(&self) -> Option<SequenceSet> {
+        let kept = self.kept.as_ref()?;
+        let first = match kept.replay {
+            Replay::Done => return None,
+            Replay::Awaited => kept.first,
+            Replay::From(count) => count,
+        };
+        let last = self
+            .outgoing_next
+            .checked_sub(1)
+            .filter(|last| first <= *last)?;
+        let (first, last) = (CommandId(first as u32), CommandId(last as u32));
+        Some(SequenceSet::from_range(first, last))
     }
 
     /// Whether nothing has come of it or gone to it.

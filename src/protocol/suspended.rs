@@ -28,7 +28,7 @@ impl Suspended {
             ends: ends?,
             incoming: Incoming {
                 pointed: false,
-                resumed: incoming.pointed || incoming.resumed,
+                resumed: true,
                 ..incoming
             },
         })

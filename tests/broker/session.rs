@@ -172,6 +172,18 @@ impl Session {
         self.control(Command::Expected { at, commands });
     }
 
+    /// The same, whatever it says.
+    pub fn expect_any(&self, commands: SequenceSet) {
+        let at = self.connection.at(self.channel);
+        self.control(Command::Expected { at, commands });
+    }
+
+    /// Is granted so many seconds, if it is attached.
+    pub fn grant_any_timeout(&self, timeout: u32) {
+        let at = self.connection.at(self.channel);
+        self.control(Command::GrantTimeout { at, timeout });
+    }
+
     /// Says that commands will never come.
     pub fn gap(&self, commands: SequenceSet) {
         let at = self.connection.at(self.channel);

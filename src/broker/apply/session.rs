@@ -396,6 +396,10 @@ impl Core {
         };
         let (key, channel) = (session.connection, session.channel);
         let (name, refusal) = (session.name.name.clone(), Box::new(refusal));
+        if let Some(commands) = session.untold() {
+            // The exception has its number behind those that are not sent again any more.
+            out.effects.push((key, Effect::Gap { channel, commands }));
+        }
         let outgoing = session.take_outgoing();
         let failed = Effect::Exception {
             channel,
