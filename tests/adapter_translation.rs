@@ -255,15 +255,10 @@ fn to(queue: &str) -> Vec<u8> {
 #[test]
 fn what_is_not_built_is_answered_540_and_named() {
     let world = World::new();
-    let resume = wire::MessageResume {
-        destination: "x".into(),
-        resume_id: "y".into(),
-    };
     let commands = [
         (Command::DtxForget(Default::default()), (6, 5)),
         (Command::FileQos(Default::default()), (9, 1)),
         (Command::StreamQos(Default::default()), (10, 1)),
-        (Command::MessageResume(resume), (4, 6)),
         // As in qpidd: with content, neither class nor command.
         (Command::FileStage(Default::default()), (0, 0)),
         (Command::StreamPublish(Default::default()), (0, 0)),
@@ -291,17 +286,59 @@ fn what_is_not_built_is_answered_540_and_named() {
 }
 
 #[test]
-fn session_gap_is_answered_540() {
+fn session_gap_completes_what_it_names() {
     let world = World::new();
     let mut pair = world.connect();
     pair.attach(0, "gap");
-    pair.client
-        .send_control(0, &Control::SessionGap(Default::default()));
+    let commands = SequenceSet::from_range(CommandId(0), CommandId(2));
+    let gap = wire::SessionGap {
+        commands: Some(commands.clone()),
+    };
+    pair.client.send_control(0, &Control::SessionGap(gap));
+    pair.client.flush_completed(0);
     pair.run();
+    let completed = |event: &Event| match event {
+        Event::Completed { commands, .. } => Some(commands.clone()),
+        _ => None,
+    };
+    let told: Vec<SequenceSet> = pair.heard.iter().filter_map(completed).collect();
     assert_eq!(
-        pair.exception().error_code,
-        wire::ErrorCode::NOT_IMPLEMENTED
+        told,
+        [SequenceSet::new()],
+        "the client has sent none of them"
     );
+    assert!(pair.client.is_open());
+}
+
+/// What the client is told when it asks for a timeout.
+fn granted(max: u32, asked: Option<u32>) -> Option<u32> {
+    let world = World::new();
+    let mut pair = world.connect();
+    pair.adapter = std::mem::replace(
+        &mut pair.adapter,
+        Adapter::new(ConnectionNumber(0), ConnectionRecord::default()),
+    )
+    .with_timeout_max(max);
+    pair.attach(0, "timeout");
+    let ask = wire::SessionRequestTimeout { timeout: asked };
+    pair.client
+        .send_control(0, &Control::SessionRequestTimeout(ask));
+    pair.run();
+    let timeout = |event: &Event| match event {
+        Event::Timeout { timeout, .. } => Some(*timeout),
+        _ => None,
+    };
+    pair.heard.iter().find_map(timeout).expect("an answer")
+}
+
+#[test]
+fn timeout_is_granted_up_to_what_an_operator_allows() {
+    assert_eq!(granted(0, Some(60)), Some(0));
+    assert_eq!(granted(0, None), Some(0));
+    assert_eq!(granted(30, Some(60)), Some(30));
+    assert_eq!(granted(30, Some(7)), Some(7));
+    assert_eq!(granted(30, Some(0)), Some(0));
+    assert_eq!(granted(30, None), Some(30));
 }
 
 #[test]

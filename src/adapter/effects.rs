@@ -3,7 +3,7 @@
 use crate::broker::{Delivery, Effect};
 use crate::protocol::limits::OUTPUT_BY_REFERENCE_MIN;
 use crate::protocol::{Connection, Content, Pieces};
-use crate::wire::{Command, DetachCode, ExecutionResult, MessageAccept};
+use crate::wire::{Command, DetachCode, ExecutionResult, MessageAccept, MessageReject};
 
 use super::Adapter;
 use super::events::Pending;
@@ -123,6 +123,27 @@ impl Adapter {
             Effect::Expected { channel, commands } => {
                 session::send_expected(protocol, channel, commands);
             }
+            Effect::Reject {
+                channel,
+                id,
+                transfers,
+                code,
+            } => {
+                let reject = Command::MessageReject(MessageReject {
+                    transfers,
+                    code,
+                    text: None,
+                });
+                protocol.send_command(channel, id, &reject, false, None);
+            }
+            Effect::Timeout { channel, timeout } => {
+                protocol.send_control(channel, &session::timeout(timeout));
+            }
+            Effect::Flush {
+                channel,
+                is_resumed,
+            } => protocol.send_control(channel, &session::flush(is_resumed)),
+            Effect::Gap { channel, commands } => protocol.gap(channel, commands),
             Effect::Deliver(delivery) => self.deliver(protocol, &delivery),
             effect @ (Effect::Attached { .. }
             | Effect::Detached { .. }
@@ -140,9 +161,17 @@ impl Adapter {
             self.room.detached(*channel);
         }
         match effect {
-            Effect::Attached { channel, .. } if self.pending == Some(Pending::Attach(channel)) => {
+            Effect::Attached {
+                channel, resumed, ..
+            } if self.pending == Some(Pending::Attach(channel)) => {
                 self.pending = None;
-                protocol.attached(channel);
+                match resumed {
+                    None => protocol.attached(channel),
+                    Some(resumed) => {
+                        self.room.resumed(channel, resumed.transaction);
+                        protocol.attached_again(channel, resumed.next);
+                    }
+                }
             }
             Effect::Detached { channel, code, .. } => {
                 if matches!(self.pending, Some(Pending::Attach(at) | Pending::Detach(at)) if at == channel)

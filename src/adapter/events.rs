@@ -32,6 +32,8 @@ pub struct Adapter {
     /// Channels whose sessions are about to fail, since a delivery was lost: no other may be sent.
     pub(super) spoiled: BTreeSet<u16>,
     dtx_timeouts: DtxTimeouts,
+    /// Seconds for which a session may outlive its connection.
+    timeout_max: u32,
 }
 
 /// What no further event may overtake: a channel between two sessions.
@@ -62,12 +64,20 @@ impl Adapter {
             room: Room::default(),
             spoiled: BTreeSet::new(),
             dtx_timeouts: DtxTimeouts::default(),
+            timeout_max: 0,
         }
     }
 
     /// Says how long work in branches of distributed transactions may take.
     pub fn set_dtx_timeouts(&mut self, timeouts: DtxTimeouts) {
         self.dtx_timeouts = timeouts;
+    }
+
+    /// Lets sessions outlive their connections, at most for so many seconds.
+    #[must_use]
+    pub fn with_timeout_max(mut self, seconds: u32) -> Adapter {
+        self.timeout_max = seconds;
+        self
     }
 
     /// Translates an event of an open connection. Events that belong to negotiation, or to
@@ -116,10 +126,8 @@ impl Adapter {
                 let at = self.at(channel);
                 self.batch.push(Command::KnownCompleted { at, commands });
             }
-            Event::RequestTimeout { channel, .. } => {
-                self.answer(protocol, |protocol| {
-                    protocol.send_control(channel, &session::timeout());
-                });
+            Event::RequestTimeout { channel, timeout } => {
+                self.request_timeout(protocol, channel, timeout);
             }
             event => self.session_event(event),
         }
@@ -167,11 +175,35 @@ impl Adapter {
                     completed,
                 });
             }
-            // 0-10 lets a receiver say what it has, for a sender that replays. This one does not.
-            Event::Expected { .. } | Event::Confirmed { .. } | Event::Timeout { .. } => {}
+            Event::Expected { channel, commands } => {
+                let at = self.at(channel);
+                self.batch.push(Command::Expected { at, commands });
+            }
+            Event::Confirmed { channel, commands } => {
+                let at = self.at(channel);
+                self.batch_bytes += request::named(&commands);
+                self.batch.push(Command::Confirmed { at, commands });
+            }
+            Event::Gap { channel, commands } => {
+                let at = self.at(channel);
+                self.batch.push(Command::Gap { at, commands });
+            }
             // The rest belongs to negotiation or to the client's role.
             _ => {}
         }
+    }
+
+    /// 0-10: session.request-timeout/maximum-granted-timeout. Where an operator grants none the answer
+    /// is known at once, as qpidd's always is. A client that names no time wants as much as there is.
+    fn request_timeout(&mut self, protocol: &mut Connection, channel: u16, asked: Option<u32>) {
+        if self.timeout_max == 0 {
+            return self.answer(protocol, |protocol| {
+                protocol.send_control(channel, &session::timeout(0));
+            });
+        }
+        let timeout = asked.map_or(self.timeout_max, |asked| asked.min(self.timeout_max));
+        let at = self.at(channel);
+        self.batch.push(Command::GrantTimeout { at, timeout });
     }
 
     fn command(&mut self, channel: u16, id: wire::CommandId, sync: bool, request: Request) {

@@ -62,7 +62,7 @@ pub(super) fn of(
         C::MessageReject(reject) => message::reject(reject).into(),
         C::MessageRelease(release) => message::release(release).into(),
         C::MessageAcquire(acquire) => message::acquire(acquire).into(),
-        C::MessageResume(_) => not_implemented(&command).into(),
+        C::MessageResume(_) => Request::MessageResume.into(),
         C::MessageSubscribe(subscribe) => message::subscribe(subscribe),
         C::MessageCancel(cancel) => message::cancel(cancel).into(),
         C::MessageSetFlowMode(mode) => message::set_flow_mode(mode).into(),

@@ -38,6 +38,14 @@ impl Room {
         self.transactions.remove(&channel);
     }
 
+    /// A session goes on, whose open transaction publishes so many octets of messages that have to
+    /// survive; None is for one without transactions.
+    pub fn resumed(&mut self, channel: u16, published: Option<u64>) {
+        if let Some(published) = published {
+            self.transactions.insert(channel, published);
+        }
+    }
+
     /// The request, or its refusal where there is no room for it. A commit of what was published
     /// before the disk got full would wait for room, and all accepts behind it.
     pub fn admitted(&mut self, channel: u16, request: Request) -> Request {

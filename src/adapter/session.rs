@@ -4,13 +4,24 @@ use crate::broker::Refusal;
 use crate::protocol::Connection;
 use crate::wire::{
     CommandId, Control, ErrorCode, ExecutionException, SequenceSet, SessionCompleted,
-    SessionConfirmed, SessionExpected, SessionTimeout, Text,
+    SessionConfirmed, SessionExpected, SessionFlush, SessionTimeout, Text,
 };
 
-/// A session does not outlive its transport: whatever timeout is asked for, none is granted, as
-/// qpidd does.
-pub(super) fn timeout() -> Control {
-    Control::SessionTimeout(SessionTimeout { timeout: Some(0) })
+/// `session.timeout`: for how many seconds the session outlives its connection.
+pub(super) fn timeout(seconds: u32) -> Control {
+    Control::SessionTimeout(SessionTimeout {
+        timeout: Some(seconds),
+    })
+}
+
+/// `session.flush`: the client is to say what it has completed, and, when its session is resumed, what
+/// it expects and has confirmed.
+pub(super) fn flush(is_resumed: bool) -> Control {
+    Control::SessionFlush(SessionFlush {
+        expected: is_resumed,
+        confirmed: is_resumed,
+        completed: true,
+    })
 }
 
 /// Sends `session.completed`; a set with more ranges than one control can carry goes in several.

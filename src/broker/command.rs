@@ -121,7 +121,7 @@ pub enum Command {
         /// What is known of it.
         record: Box<ConnectionRecord>,
     },
-    /// A connection is gone: its sessions end.
+    /// A connection is gone: its sessions end, but for those that have a timeout.
     ConnectionEnd {
         /// Its number.
         connection: ConnectionNumber,
@@ -135,7 +135,7 @@ pub enum Command {
         /// Whether a session of that name elsewhere is pushed aside.
         force: bool,
     },
-    /// A session is to be detached, which ends it.
+    /// A session is to be detached, which ends it unless it has a timeout.
     Detach {
         /// Where.
         at: ChannelKey,
@@ -173,6 +173,35 @@ pub enum Command {
         /// What the client is told.
         text: String,
     },
+    /// The client has these deliveries, answers and accepts: they need not be sent again.
+    Confirmed {
+        /// The session's place.
+        at: ChannelKey,
+        /// Outgoing command ids.
+        commands: SequenceSet,
+    },
+    /// The client of a resumed session says which command of the broker it expects.
+    Expected {
+        /// The session's place.
+        at: ChannelKey,
+        /// The first outgoing command id that it does not have; none when it knows of no session.
+        commands: SequenceSet,
+    },
+    /// Commands of the client will never come: they count as done.
+    Gap {
+        /// The session's place.
+        at: ChannelKey,
+        /// Incoming command ids.
+        commands: SequenceSet,
+    },
+    /// The session outlives its connection for this time. What an operator allows at most was looked
+    /// at by the proposer.
+    GrantTimeout {
+        /// The session's place.
+        at: ChannelKey,
+        /// Seconds; 0 for a session that ends with its connection.
+        timeout: u32,
+    },
 }
 record_enum!(Command {
     0 = Session { at, id, sync, request },
@@ -190,6 +219,10 @@ record_enum!(Command {
     12 = Configure(options),
     13 = BodyPart { connection, at, octets },
     14 = Lost { at, delivery, text },
+    15 = Confirmed { at, commands },
+    16 = Expected { at, commands },
+    17 = Gap { at, commands },
+    18 = GrantTimeout { at, timeout },
 });
 
 /// What all members know of a connection.
@@ -319,6 +352,8 @@ pub enum Request {
     TransferOfParts(Box<TransferOfParts>),
     /// A command of the class `dtx`.
     Dtx(Box<DtxRequest>),
+    /// `message.resume`: how much of an interrupted transfer is here.
+    MessageResume,
 }
 record_enum!(Request {
     0 = Sync,
@@ -350,6 +385,7 @@ record_enum!(Request {
     26 = Nothing,
     27 = TransferOfParts(publish),
     28 = Dtx(request),
+    32 = MessageResume,
 });
 
 /// Why a command was refused before it was proposed.

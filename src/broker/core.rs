@@ -15,6 +15,7 @@ use super::held::Held;
 use super::ids::{
     ConnectionKey, ExchangeId, GroupTime, MemberId, QueueId, QueueKey, QueueRef, SessionId, ShardId,
 };
+use super::kept::Detached;
 use super::limits;
 use super::message::BodyHandle;
 use super::options::Options;
@@ -56,6 +57,8 @@ pub enum Work {
     Depart(QueueRef),
     /// Messages that a branch accepted are given back.
     GiveBack(VecDeque<Acquired>),
+    /// A session is sent again what its client may not have.
+    Replay(SessionId),
 }
 record_enum!(Work {
     0 = Dispatch(queue),
@@ -65,6 +68,7 @@ record_enum!(Work {
     4 = Evict(queue),
     5 = Depart(queue),
     6 = GiveBack(accepted),
+    8 = Replay(session),
 });
 
 /// Plain counters of the whole core.
@@ -160,6 +164,8 @@ pub struct Core {
     pub(super) departures: BTreeSet<(GroupTime, QueueRef)>,
     /// Branches of distributed transactions.
     pub(super) branches: Branches,
+    /// Sessions that wait without a connection.
+    pub(super) detached: Detached,
 }
 record!(Core {
     shard,
@@ -187,6 +193,7 @@ record!(Core {
 } since 2 {
     departures = BTreeSet::new(),
     branches = Branches::default(),
+    detached = Detached::default(),
 });
 
 impl Core {
@@ -217,6 +224,7 @@ impl Core {
             parts: Parts::default(),
             departures: BTreeSet::new(),
             branches: Branches::default(),
+            detached: Detached::default(),
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);
@@ -311,6 +319,11 @@ impl Core {
         self.connections.len()
     }
 
+    /// How many sessions wait without a connection.
+    pub fn detached_count(&self) -> usize {
+        self.detached.len()
+    }
+
     /// How many messages queues hold, those that several hold counted for each.
     pub fn message_count(&self) -> u64 {
         let queues = self.queues.iter();
@@ -330,10 +343,12 @@ impl Core {
     /// What the core wants of its sequencer.
     pub fn wants(&self) -> Wants {
         let departure = self.departures.first();
-        let deadline = self.purge_due.min(self.branches.deadline());
+        let departure = departure.map_or(GroupTime::NEVER, |(due, _)| *due);
+        let deadline = self.purge_due.min(departure);
+        let deadline = deadline.min(self.branches.deadline());
         Wants {
             work: !self.work.is_empty(),
-            deadline: departure.map_or(deadline, |(due, _)| deadline.min(*due)),
+            deadline: deadline.min(self.detached.deadline()),
         }
     }
 
@@ -463,9 +478,13 @@ impl Core {
             }
             Command::Detach { at } => {
                 if let Some(session) = self.attached(key(at.connection), at.channel) {
-                    self.end_session(session, true, out);
+                    self.leave_session(session, true, out);
                 }
             }
+            Command::Confirmed { .. }
+            | Command::Expected { .. }
+            | Command::Gap { .. }
+            | Command::GrantTimeout { .. } => self.apply_resume_command(member, command, out),
             Command::Tick => self.tick(out),
             Command::Continue => self.run_work(out),
             Command::MemberDown { member, epoch } => self.member_down(member, epoch, out),
@@ -510,6 +529,7 @@ impl Core {
             self.work.push_back(Work::Depart(queue));
         }
         self.expire_branches();
+        self.expire_detached(out);
         self.run_work(out);
         if self.time < self.purge_due {
             return;

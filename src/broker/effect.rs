@@ -6,7 +6,9 @@ use super::command::Refusal;
 use super::facts::Fact;
 use super::ids::{ConnectionKey, GroupTime};
 use super::message::Message;
-use crate::wire::{AcceptMode, AcquireMode, CommandId, DetachCode, SequenceSet, Struct32, Text};
+use crate::wire::{
+    AcceptMode, AcquireMode, CommandId, DetachCode, RejectCode, SequenceSet, Struct32, Text,
+};
 
 /// Something to be told to the client of a session, on the member that serves its connection and in
 /// the order given. Outgoing command ids are part of it: `apply` gave them, so every member agrees.
@@ -18,6 +20,8 @@ pub enum Effect {
         channel: u16,
         /// The session's name.
         name: Arc<[u8]>,
+        /// What there is of a session that had lost its connection; None for a new one.
+        resumed: Option<Box<Resumed>>,
     },
     /// The session is no longer attached, or never was.
     Detached {
@@ -86,6 +90,49 @@ pub enum Effect {
         /// The next command of the client.
         commands: SequenceSet,
     },
+    /// The broker has rejected transfers of the client.
+    Reject {
+        /// The channel.
+        channel: u16,
+        /// The broker's number for `message.reject`.
+        id: CommandId,
+        /// The client's transfers.
+        transfers: SequenceSet,
+        /// Why.
+        code: RejectCode,
+    },
+    /// How long the session outlives its connection.
+    Timeout {
+        /// The channel.
+        channel: u16,
+        /// Seconds; 0 for not at all.
+        timeout: u32,
+    },
+    /// The client is to say what it has of the broker's commands.
+    Flush {
+        /// The channel.
+        channel: u16,
+        /// Whether it is to say what it expects and what it has confirmed, too, and not only what it has
+        /// completed: its session is resumed.
+        is_resumed: bool,
+    },
+    /// Commands of the broker that will never come: their messages have left their queues.
+    Gap {
+        /// The channel.
+        channel: u16,
+        /// The broker's numbers.
+        commands: SequenceSet,
+    },
+}
+
+/// What the transport of a resumed session has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Resumed {
+    /// The number of the client's next command: what comes again before it is done already.
+    pub next: CommandId,
+    /// Octets of the messages that the open transaction publishes and that have to survive; None for
+    /// a session without transactions.
+    pub transaction: Option<u64>,
 }
 
 /// A message on its way to a subscription.

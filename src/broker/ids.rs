@@ -24,6 +24,14 @@ pub struct ConnectionKey {
     pub number: ConnectionNumber,
 }
 
+impl ConnectionKey {
+    /// The connection of a session that has none: no member ever gives this number.
+    pub const NOWHERE: ConnectionKey = ConnectionKey {
+        member: MemberId(0),
+        number: ConnectionNumber(u32::MAX),
+    };
+}
+
 /// A session's place on its connection: what a command names, since the proposer knows it before
 /// the core has answered the attach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +49,11 @@ pub struct ConnectionId(pub u32);
 /// The slot of a queue in the core. Slots are reused; [`QueueRef`] tells incarnations apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(pub u32);
+
+impl ConnectionId {
+    /// Where a session is that has no connection.
+    pub const NOWHERE: ConnectionId = ConnectionId(u32::MAX);
+}
 
 impl QueueId {
     /// Where the queue of a subscription was, when it has been deleted.

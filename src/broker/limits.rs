@@ -102,3 +102,27 @@ pub const PRIORITY_LEVELS_MAX: usize = 256;
 /// Queues in which a message may die by itself, one after the other, before a client has a say: more
 /// than anybody lays out on purpose. Their names stand in its headers.
 pub const DEATHS_MAX: usize = 16;
+
+/// Sessions that wait without a connection: each keeps its queues, messages and answers until its
+/// timeout has run out.
+pub const DETACHED_SESSIONS_MAX: usize = 10_000;
+
+/// Those of one user: no user keeps all others out.
+pub const DETACHED_SESSIONS_PER_USER_MAX: u64 = 1_000;
+
+/// Commands of the broker that a session with a timeout keeps until its client has them: as many as
+/// deliveries may be unsettled. More messages come when the client has said what it has.
+pub const KEPT_COMMANDS_PER_SESSION_MAX: u64 = 1_000_000;
+
+/// Octets of answers that a session keeps until its client has them. One that asks and never says
+/// what it has loses its timeout.
+pub const KEPT_BYTES_PER_SESSION_MAX: u64 = 16 * 1024 * 1024;
+
+/// What a kept answer takes beside its value.
+pub const KEPT_COMMAND_BYTES: u64 = 128;
+
+/// Detached sessions that end in one `Tick`: those of a member may all run out at once.
+pub const EXPIRED_SESSIONS_PER_TICK: usize = 256;
+
+/// Ranges of commands that a session's client has said will never come, ahead of the next command.
+pub const GAP_RANGES_MAX: usize = 1024;

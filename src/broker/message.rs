@@ -131,7 +131,31 @@ const FLAGS_AT: usize = 6;
 /// The flag, and value, of `redelivered`.
 const REDELIVERED: u8 = 1 << 2;
 
+/// The flag, and value, of `discard-unroutable`.
+const DISCARD_UNROUTABLE: u8 = 1;
+
+/// The flag, and value, of `immediate`.
+const IMMEDIATE: u8 = 1 << 1;
+
 impl Message {
+    /// Whether a flag of the delivery properties is set.
+    #[inline]
+    fn has_flag(&self, flag: u8) -> bool {
+        let flags = self.content.get(FLAGS_AT).copied().unwrap_or(0);
+        self.has_header && flags & flag != 0
+    }
+
+    /// `immediate`: whether it is to go nowhere unless somebody is ready for it.
+    #[inline]
+    pub fn is_immediate(&self) -> bool {
+        self.has_flag(IMMEDIATE)
+    }
+
+    /// `discard-unroutable`: whether it may be dropped without a word when it goes nowhere.
+    pub fn is_discarded_unroutable(&self) -> bool {
+        self.has_flag(DISCARD_UNROUTABLE)
+    }
+
     /// Makes a message of a header segment and a body, copying both into one allocation. `exchange`
     /// is where it was published to: as in qpidd the delivery properties say so, but a message
     /// without header segment stays without. The header is checked here, once and whole, so that it

@@ -35,6 +35,7 @@ pub mod exchanges;
 pub mod facts;
 pub mod held;
 pub mod ids;
+pub mod kept;
 pub mod limits;
 pub mod message;
 pub mod options;

@@ -10,6 +10,7 @@ use super::ids::{
     ChannelKey, ConnectionId, ConnectionKey, ExchangeId, GroupTime, QueueId, QueueRef,
     SubscriptionId,
 };
+use super::kept::{Kept, Outgoing, Replay};
 use super::limits;
 use super::message::Stored;
 use super::subscription::SubscriptionRef;
@@ -79,6 +80,12 @@ pub struct Incoming {
     pub accepted: SequenceSet,
     /// Whether completions are to be told at the end of the batch.
     pub is_telling: bool,
+    /// Commands from `next` on that will never come.
+    pub gaps: SequenceSet,
+    /// Transfers of which `message.reject` is still to be sent, since they went nowhere.
+    pub unroutable: SequenceSet,
+    /// The same, since nobody was ready for them.
+    pub not_immediate: SequenceSet,
 }
 record!(Incoming {
     next,
@@ -87,6 +94,10 @@ record!(Incoming {
     waiting,
     accepted,
     is_telling
+} since 2 {
+    gaps = SequenceSet::new(),
+    unroutable = SequenceSet::new(),
+    not_immediate = SequenceSet::new(),
 });
 
 impl Incoming {
@@ -98,6 +109,28 @@ impl Incoming {
     /// How many pieces it is kept in.
     pub fn ranges(&self) -> usize {
         self.completed.ranges().len() + self.pending.ranges().len() + self.waiting.ranges().len()
+    }
+
+    /// The command behind one that has come: those that will never come are passed over.
+    #[inline]
+    pub fn go_on_behind(&mut self, command: CommandId) {
+        self.next = command.next();
+        if !self.gaps.is_empty() {
+            self.pass_gaps();
+        }
+    }
+
+    /// Passes over commands that will never come. Gaps before the next command are forgotten.
+    pub fn pass_gaps(&mut self) {
+        while let Some((first, last)) = self.gaps.ranges().first().copied() {
+            if self.next.precedes(first) {
+                return;
+            }
+            if self.next.at_or_before(last) {
+                self.next = last.next();
+            }
+            self.gaps.remove_range(first, last);
+        }
     }
 
     /// Pending commands are done, and with them the syncs that waited for no other.
@@ -207,6 +240,8 @@ pub struct Session {
     pub detached_reply: bool,
     /// Transfers of the client that queues hold back, by command.
     pub held: BTreeMap<u32, Held>,
+    /// What it keeps to be resumed; None for one that ends with its connection.
+    pub kept: Option<Box<Kept>>,
 }
 record!(Session {
     name,
@@ -227,6 +262,7 @@ record!(Session {
     detached_reply,
 } since 2 {
     held = BTreeMap::new(),
+    kept = None,
 });
 
 /// A binding with `x-scope` = `session`.
@@ -270,6 +306,7 @@ impl Session {
             is_ending: false,
             detached_reply: false,
             held: BTreeMap::new(),
+            kept: None,
         }
     }
 
@@ -309,7 +346,55 @@ impl Session {
     }
 
     /// Whether its client has settled too little to be sent more.
+    pub fn is_full(&self) -> bool {
+        let is_kept_full = self.kept.as_ref().is_some_and(|kept| kept.is_full());
+        self.unsettled.len() >= limits::UNSETTLED_PER_SESSION_MAX as u64 || is_kept_full
+    }
+
+    /// Whether it can be sent no new message now.
     pub fn is_choked(&self) -> bool {
-        self.unsettled.len() >= limits::UNSETTLED_PER_SESSION_MAX as u64
+        self.is_full() || self.kept.as_ref().is_some_and(|kept| !kept.is_live())
+    }
+
+    /// The broker's commands that are yet to be sent again.
+    pub fn untold(&self) -> Option<SequenceSet> {
+        let kept = self.kept.as_ref()?;
+        let first = match kept.replay {
+            Replay::Done => return None,
+            Replay::Awaited => kept.first,
+            Replay::From(count) => count,
+        };
+        let last = self
+            .outgoing_next
+            .checked_sub(1)
+            .filter(|last| first <= *last)?;
+        let (first, last) = (CommandId(first as u32), CommandId(last as u32));
+        Some(SequenceSet::from_range(first, last))
+    }
+
+    /// Whether nothing has come of it or gone to it.
+    pub fn is_new(&self) -> bool {
+        let is_first = self.incoming.next == CommandId(0) && self.outgoing_next == 0;
+        is_first && self.incoming.ranges() == 0
+    }
+
+    /// Whether it outlives its connection.
+    pub fn is_kept(&self) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.timeout > 0)
+    }
+
+    /// When it ends, if it has no connection.
+    pub fn deadline(&self) -> Option<GroupTime> {
+        self.kept.as_ref()?.deadline
+    }
+
+    /// Keeps the broker's next command if it may have to be sent again. True when it is to be told
+    /// at once.
+    #[inline]
+    pub fn note_outgoing(&mut self, outgoing: impl FnOnce() -> Outgoing) -> bool {
+        match &mut self.kept {
+            None => true,
+            Some(kept) => kept.note(self.outgoing_next, outgoing()),
+        }
     }
 }

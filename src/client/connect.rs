@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -19,6 +20,7 @@ use super::error::Error;
 use super::limits;
 use super::options::{Options, Sasl};
 use super::request::Request;
+use super::resuming::Dialer;
 use super::session::Session;
 
 /// A connection to a broker. Cheap to clone; clones are the same connection. It is closed when
@@ -45,7 +47,7 @@ impl Client {
             if address.protocol != DEFAULT_PROTOCOL {
                 continue;
             }
-            let opening = Self::connect_to(&address, sasl.clone(), options);
+            let opening = Self::connect_to(&address, &url.addresses, sasl.clone(), options);
             let opened = timeout(options.connect_timeout, opening).await;
             last = match opened.unwrap_or(Err(Error::TimedOut)) {
                 Ok(client) => return Ok(client),
@@ -62,11 +64,17 @@ impl Client {
         Err(last)
     }
 
-    async fn connect_to(address: &Address, sasl: Sasl, options: &Options) -> Result<Client, Error> {
+    async fn connect_to(
+        address: &Address,
+        addresses: &[Address],
+        sasl: Sasl,
+        options: &Options,
+    ) -> Result<Client, Error> {
         let stream = TcpStream::connect((address.host.as_str(), address.port)).await?;
         // Batches are made by the task; the kernel shall not wait for more.
         stream.set_nodelay(true)?;
-        let mut client = Self::open(stream, sasl, options).await?;
+        let dialer = Dialer::new(addresses, address, options);
+        let mut client = Self::open(stream, sasl, options, Some(dialer)).await?;
         client.address = Some(address.clone());
         Ok(client)
     }
@@ -79,7 +87,7 @@ impl Client {
         stream: impl AsyncRead + AsyncWrite + Send + 'static,
         options: &Options,
     ) -> Result<Client, Error> {
-        let opening = Self::open(stream, Sasl::new(options, None), options);
+        let opening = Self::open(stream, Sasl::new(options, None), options, None);
         timeout(options.connect_timeout, opening)
             .await
             .unwrap_or(Err(Error::TimedOut))
@@ -89,19 +97,14 @@ impl Client {
         stream: impl AsyncRead + AsyncWrite + Send + 'static,
         sasl: Sasl,
         options: &Options,
+        dialer: Option<Dialer>,
     ) -> Result<Client, Error> {
-        let config = ClientConfig {
-            client_properties: options.client_properties.clone(),
-            virtual_host: options.virtual_host.clone(),
-            heartbeat: options.heartbeat,
-            max_frame_size: options.max_frame_size,
-            ..ClientConfig::default()
-        };
+        let config = config_of(options);
         let (requests, asked) = mpsc::channel(limits::REQUESTS_MAX);
         let (closed_sender, closed) = watch::channel(None);
         let (opening, opened) = oneshot::channel();
         let connection = |now| Connection::client(config, now);
-        let driver = Driver::new(connection, sasl, asked, opening, closed_sender);
+        let driver = Driver::new(connection, sasl, asked, opening, closed_sender, dialer);
         tokio::spawn(driver.run(stream));
         let opened = match opened.await {
             Ok(opened) => Arc::new(opened?),
@@ -120,9 +123,39 @@ impl Client {
     /// # Errors
     /// The broker refused (the name is in use), every channel is taken, or the connection ended.
     pub async fn session(&self, name: &str) -> Result<Session, Error> {
+        self.attach(name, 0).await
+    }
+
+    /// Attaches a session that outlives its connection: when that is lost, the task connects again, to
+    /// this or to another broker of the cluster, for as long as
+    /// [`reconnect_timeout`](Options::reconnect_timeout) says, and goes on with the session. What was sent
+    /// and is not completed is sent again, and done once; what was on its way here comes. Handles notice
+    /// nothing but the time. The broker may grant less than the time asked for: see
+    /// [`Session::timeout`].
+    ///
+    /// # Errors
+    /// As for [`session`](Client::session).
+    pub async fn session_with_timeout(
+        &self,
+        name: &str,
+        timeout: Duration,
+    ) -> Result<Session, Error> {
+        let seconds = timeout.as_millis().div_ceil(1000);
+        self.attach(name, u32::try_from(seconds).unwrap_or(u32::MAX))
+            .await
+    }
+
+    async fn attach(&self, name: &str, timeout: u32) -> Result<Session, Error> {
         let (reply, attached) = oneshot::channel();
         let name = name.as_bytes().to_vec();
-        let asked = self.requests.send(Request::Attach { name, reply }).await;
+        let asked = self
+            .requests
+            .send(Request::Attach {
+                name,
+                timeout,
+                reply,
+            })
+            .await;
         if asked.is_err() {
             return Err(self.reason());
         }
@@ -182,6 +215,17 @@ impl Client {
     /// The address that answered; `None` over a stream that was there already.
     pub fn address(&self) -> Option<&Address> {
         self.address.as_ref()
+    }
+}
+
+/// The protocol's part of the options.
+pub(super) fn config_of(options: &Options) -> ClientConfig {
+    ClientConfig {
+        client_properties: options.client_properties.clone(),
+        virtual_host: options.virtual_host.clone(),
+        heartbeat: options.heartbeat,
+        max_frame_size: options.max_frame_size,
+        ..ClientConfig::default()
     }
 }
 

@@ -20,7 +20,8 @@ use super::limits;
 use super::message::Delivery;
 use super::options::Sasl;
 use super::request::{Outgoing, Request, Shared};
-use super::sessions::{Delivered, Entry};
+use super::resuming::{Dialer, Lost};
+use super::sessions::{Delivered, Entry, Sent};
 
 /// What is known of the broker once the connection is open.
 #[derive(Clone, Debug, Default)]
@@ -35,18 +36,26 @@ pub(super) struct Opened {
 pub(super) type Opening = oneshot::Sender<Result<Opened, Error>>;
 
 pub(super) struct Driver {
-    connection: Connection,
+    pub(super) connection: Connection,
     started: Instant,
     sasl: Sasl,
-    requests: mpsc::Receiver<Request>,
+    pub(super) requests: mpsc::Receiver<Request>,
     opening: Option<Opening>,
     opened: Opened,
-    sessions: BTreeMap<u16, Entry>,
+    pub(super) sessions: BTreeMap<u16, Entry>,
     wake: Arc<Notify>,
     /// A subscription wants the broker told what was taken.
     woken: bool,
     /// Why the connection ended, for everybody.
     closed: watch::Sender<Option<Error>>,
+    /// Where a broker is looked for when the connection is lost.
+    pub(super) dialer: Option<Dialer>,
+    /// While it is.
+    pub(super) lost: Option<Lost>,
+    /// What became of the socket.
+    socket_error: Option<Error>,
+    /// The connection is closed on purpose.
+    pub(super) is_closing: bool,
 }
 
 impl Driver {
@@ -56,6 +65,7 @@ impl Driver {
         requests: mpsc::Receiver<Request>,
         opening: Opening,
         closed: watch::Sender<Option<Error>>,
+        dialer: Option<Dialer>,
     ) -> Driver {
         Driver {
             connection: connection(Time(0)),
@@ -68,15 +78,27 @@ impl Driver {
             wake: Arc::new(Notify::new()),
             woken: false,
             closed,
+            dialer,
+            lost: None,
+            socket_error: None,
+            is_closing: false,
         }
     }
 
-    fn now(&self) -> Time {
+    pub(super) fn now(&self) -> Time {
         Time(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// Runs until the connection has ended and everything is written.
+    /// Runs until the connection has ended and everything is written, and none is to take its place.
     pub(super) async fn run(mut self, stream: impl AsyncRead + AsyncWrite) {
+        self.serve(stream).await;
+        while let Some(stream) = self.dial_again().await {
+            self.serve(stream).await;
+        }
+    }
+
+    /// Runs until a connection has ended and everything is written.
+    async fn serve(&mut self, stream: impl AsyncRead + AsyncWrite) {
         let (mut reader, mut writer) = tokio::io::split(stream);
         let mut buffer = BytesMut::new();
         let mut batch = Vec::with_capacity(limits::REQUESTS_BATCH);
@@ -90,7 +112,10 @@ impl Driver {
             let deadline = self.started + Duration::from_millis(due.map_or(0, |time| time.0));
             let reads = self.connection.wants_input();
             let writes = !self.connection.output().is_empty();
-            let takes = handles && self.connection.output().len() < limits::OUTPUT_BYTES_MAX;
+            let has_room = self.connection.output().len() < limits::OUTPUT_BYTES_MAX;
+            // While sessions are being resumed what was sent before goes first.
+            let takes = handles && has_room && !self.is_resuming();
+            let attempt_until = self.lost.as_ref().and_then(|lost| lost.attempt_until);
             if buffer.capacity() < limits::READ_BYTES / 2 {
                 buffer.reserve(limits::READ_BYTES);
             }
@@ -111,7 +136,7 @@ impl Driver {
                 taken = self.requests.recv_many(&mut batch, limits::REQUESTS_BATCH), if takes => {
                     if taken == 0 {
                         handles = false;
-                        self.connection.close(CloseCode::NORMAL, "");
+                        self.close();
                     }
                     for request in batch.drain(..) {
                         self.request(request);
@@ -119,6 +144,9 @@ impl Driver {
                     self.sync_sessions();
                 }
                 () = self.wake.notified() => self.woken = true,
+                () = sleep_until(attempt_until.unwrap_or(self.started)), if attempt_until.is_some() => {
+                    self.lost(Error::TimedOut);
+                }
                 () = sleep_until(deadline), if due.is_some() => {
                     let now = self.now();
                     self.connection.handle_timeout(now);
@@ -131,8 +159,15 @@ impl Driver {
 
     /// The socket failed.
     fn lost(&mut self, error: Error) {
-        self.end(&error);
+        self.socket_error = Some(error);
         self.connection.handle_end_of_input();
+    }
+
+    /// Closes the connection, which was asked for.
+    fn close(&mut self) {
+        self.is_closing = true;
+        self.give_up_timeouts();
+        self.connection.close(CloseCode::NORMAL, "");
     }
 
     /// Takes in what has happened, until nothing more does.
@@ -141,6 +176,9 @@ impl Driver {
             self.event(event);
         }
         for (channel, entry) in &mut self.sessions {
+            if entry.suspended.is_some() {
+                continue;
+            }
             let taken = std::mem::take(&mut *entry.shared.taken.lock());
             if !taken.is_empty() {
                 self.connection.complete(*channel, &taken);
@@ -169,30 +207,43 @@ impl Driver {
             },
             Event::Tuned(tuned) => self.opened.tuned = tuned,
             Event::OpenOk { known_hosts } => {
+                if let Some(dialer) = &mut self.dialer {
+                    dialer.learn(&known_hosts);
+                }
                 self.opened.known_hosts = known_hosts;
+                if self.is_resuming() {
+                    self.attach_again();
+                }
                 if let Some(opening) = self.opening.take() {
                     let _ = opening.send(Ok(self.opened.clone()));
                 }
             }
+            Event::Redirect { .. } if self.is_resuming() => {}
             Event::Redirect { host, .. } => self.end(&Error::Redirected { host }),
-            Event::Closed { code, text, by } => self.end(&Error::Closed { code, text, by }),
+            Event::Closed { code, text, by } => {
+                let closed = Error::Closed { code, text, by };
+                let error = self.socket_error.take().unwrap_or(closed);
+                self.connection_ended(error, (code, by));
+            }
             event => self.session_event(event),
         }
     }
 
     fn session_event(&mut self, event: Event) {
         match event {
-            Event::Attached { channel, .. } => {
-                if let Some(entry) = self.sessions.get_mut(&channel)
-                    && let Some(attaching) = entry.attaching.take()
-                {
-                    let _ = attaching.send(Ok(entry.shared.clone()));
+            Event::Attached { channel, .. } => self.attached(channel),
+            Event::Timeout { channel, timeout } => {
+                if let Some(entry) = self.sessions.get_mut(&channel) {
+                    entry.granted(timeout.unwrap_or(u32::MAX));
+                    entry.note_attached();
                 }
             }
+            Event::Expected { channel, commands } => self.expected(channel, &commands),
             Event::Detached { channel, code, .. } => {
                 if let Some(entry) = self.sessions.remove(&channel) {
                     entry.end(&Error::Detached(code));
                 }
+                self.note_resumed();
             }
             Event::Exception { channel, exception } => {
                 if let Some(entry) = self.sessions.get_mut(&channel) {
@@ -231,7 +282,7 @@ impl Driver {
                     body,
                 },
             ),
-            // The broker's accepts and what it says of timeouts and replays change nothing here.
+            // The broker's accepts and what it confirms change nothing here.
             _ => {}
         }
     }
@@ -245,7 +296,9 @@ impl Driver {
                 self.opened.mechanism = mechanism;
             }
             Err(error) => {
-                self.end(&error);
+                if !self.is_resuming() {
+                    self.end(&error);
+                }
                 self.connection
                     .close(CloseCode::CONNECTION_FORCED, "no usable mechanism");
             }
@@ -279,7 +332,11 @@ impl Driver {
 
     fn request(&mut self, request: Request) {
         match request {
-            Request::Attach { name, reply } => self.attach(name, reply),
+            Request::Attach {
+                name,
+                timeout,
+                reply,
+            } => self.attach(name, timeout, reply),
             Request::Command(outgoing) => self.command(*outgoing),
             Request::Sink {
                 session,
@@ -294,12 +351,17 @@ impl Driver {
                 let channel = session.channel;
                 if let Some(entry) = self.entry(&session) {
                     entry.detaching = Some(reply);
+                    let is_kept = entry.timeout > 0;
                     self.settle();
+                    if is_kept {
+                        // The broker is not to keep it.
+                        self.request_timeout(channel, 0);
+                    }
                     self.connection.send_completed(channel);
                     self.connection.detach(channel);
                 }
             }
-            Request::Close => self.connection.close(CloseCode::NORMAL, ""),
+            Request::Close => self.close(),
         }
     }
 
@@ -309,7 +371,24 @@ impl Driver {
         Arc::ptr_eq(&entry.shared, session).then_some(entry)
     }
 
-    fn attach(&mut self, name: Vec<u8>, reply: oneshot::Sender<Result<Arc<Shared>, Error>>) {
+    /// The broker has attached a session; one that is to have a timeout asks for it now.
+    fn attached(&mut self, channel: u16) {
+        let Some(entry) = self.sessions.get_mut(&channel) else {
+            return;
+        };
+        match entry.asked {
+            0 => entry.note_attached(),
+            asked if entry.attaching.is_some() => self.request_timeout(channel, asked),
+            _ => {}
+        }
+    }
+
+    fn attach(
+        &mut self,
+        name: Vec<u8>,
+        timeout: u32,
+        reply: oneshot::Sender<Result<Arc<Shared>, Error>>,
+    ) {
         if let Some(error) = self.closed.borrow().clone() {
             let _ = reply.send(Err(error));
             return;
@@ -321,7 +400,9 @@ impl Driver {
         };
         self.connection.attach(channel, name.clone(), false);
         let shared = Arc::new(Shared::new(name, channel, self.wake.clone()));
-        self.sessions.insert(channel, Entry::new(shared, reply));
+        let mut entry = Entry::new(shared, reply);
+        entry.asked = timeout;
+        self.sessions.insert(channel, entry);
     }
 
     fn command(&mut self, outgoing: Outgoing) {
@@ -347,13 +428,18 @@ impl Driver {
         };
         match (sent, self.sessions.get_mut(&channel)) {
             (Some(_), Some(entry)) => {
-                entry.sent(Some(waiting));
                 // A command that must be reported says so itself; those before it may be done
                 // later than it is.
                 entry.unsynced |= !sync;
                 if matches!(command, Command::ExecutionSync(_)) {
                     entry.unsynced = false;
                 }
+                entry.sent(Some(waiting), || Sent {
+                    command,
+                    header,
+                    body,
+                    sync,
+                });
             }
             (_, entry) => {
                 let failed = entry
@@ -368,15 +454,23 @@ impl Driver {
 
     /// Sends a command that nobody waits for.
     fn send_own(&mut self, channel: u16, command: &Command) -> Option<CommandId> {
-        let id = self.connection.send(channel, command, true, None)?;
-        if let Some(entry) = self.sessions.get_mut(&channel) {
-            entry.sent(None);
-        }
+        let entry = self.sessions.get_mut(&channel)?;
+        // What is sent while the session is being resumed goes with what is sent again.
+        let id = match entry.is_resuming {
+            true => self.connection.take_id(channel)?,
+            false => self.connection.send(channel, command, true, None)?,
+        };
+        entry.sent(None, || Sent {
+            command: command.clone(),
+            header: None,
+            body: None,
+            sync: true,
+        });
         Some(id)
     }
 
     /// Brokers report completions only when asked: asks once for a batch of commands.
-    fn sync_sessions(&mut self) {
+    pub(super) fn sync_sessions(&mut self) {
         let mut unsynced = Vec::new();
         for (channel, entry) in &mut self.sessions {
             if std::mem::take(&mut entry.unsynced) {
@@ -389,7 +483,7 @@ impl Driver {
     }
 
     /// The connection has ended; the first reason stays.
-    fn end(&mut self, error: &Error) {
+    pub(super) fn end(&mut self, error: &Error) {
         self.closed.send_if_modified(|closed| {
             let first = closed.is_none();
             if first {

@@ -42,6 +42,9 @@ pub enum Error {
     Exception(Box<ExecutionException>),
     /// The session is not attached, or no longer.
     Detached(DetachCode),
+    /// The connection was lost, and the broker that was found again knows of no such session: what was
+    /// sent last may be done or not.
+    SessionLost,
     /// Every channel of the connection carries a session.
     NoChannel,
     /// What the broker sent as a result or a message cannot be read.
@@ -84,6 +87,7 @@ impl fmt::Display for Error {
                 )
             }
             Error::Detached(code) => write!(f, "session detached: {code}"),
+            Error::SessionLost => f.write_str("the broker has lost the session"),
             Error::NoChannel => f.write_str("no channel is free"),
             Error::Decode(error) => write!(f, "{error}"),
             Error::NoResult => f.write_str("completed without a result"),

@@ -28,3 +28,6 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Ranges of taken transfers of a session that wait to be told to the broker.
 pub const TAKEN_RANGES_MAX: usize = 64;
+
+/// Time between two rounds over all addresses of a broker that is looked for again.
+pub const RECONNECT_PAUSE: Duration = Duration::from_millis(50);

@@ -2,7 +2,8 @@
 //!
 //! A [`Client`] is one connection, driven by a task of its own; handles ask it over one bounded
 //! channel and everything happens in the order of asking. [`Client::connect`] walks the addresses
-//! of a URL until one lets it in; who wants to fail over connects again, to the addresses of
+//! of a URL until one lets it in. A session with a timeout goes on over a lost connection
+//! ([`Client::session_with_timeout`]); who wants more connects again, to the addresses of
 //! [`Client::known_hosts`] if it likes.
 //!
 //! ```text
@@ -24,6 +25,7 @@ pub mod limits;
 mod message;
 mod options;
 mod request;
+mod resuming;
 mod session;
 mod sessions;
 mod subscription;

@@ -25,6 +25,10 @@ pub struct Options {
     pub max_frame_size: u16,
     /// Time for each address to connect and open.
     pub connect_timeout: Duration,
+    /// For how long a broker is looked for when the connection is lost and there is a session with a
+    /// timeout ([`Client::session_with_timeout`](super::Client::session_with_timeout)): at the
+    /// addresses of the URL, and at those of the cluster that the broker told. 0 is not at all.
+    pub reconnect_timeout: Duration,
 }
 
 impl Default for Options {
@@ -37,6 +41,7 @@ impl Default for Options {
             heartbeat: 0,
             max_frame_size: u16::MAX,
             connect_timeout: limits::CONNECT_TIMEOUT,
+            reconnect_timeout: Duration::ZERO,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
@@ -23,6 +24,8 @@ pub(super) enum Request {
     /// Attach a session to a free channel.
     Attach {
         name: Vec<u8>,
+        /// Seconds for which it is to outlive its connection.
+        timeout: u32,
         reply: oneshot::Sender<Result<Arc<Shared>, Error>>,
     },
     /// Send a command.
@@ -71,6 +74,8 @@ pub(super) struct Shared {
     pub(super) taken: Mutex<SequenceSet>,
     /// Wakes the task to look at `taken`.
     wake: Arc<Notify>,
+    /// Seconds for which the session outlives its connection.
+    pub(super) timeout: AtomicU32,
 }
 
 impl Shared {
@@ -82,6 +87,7 @@ impl Shared {
             permits: Arc::new(Semaphore::new(limits::INCOMPLETE_MAX)),
             taken: Mutex::new(SequenceSet::new()),
             wake,
+            timeout: AtomicU32::new(0),
         }
     }
 

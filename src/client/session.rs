@@ -1,6 +1,8 @@
 //! A session of a client.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -28,6 +30,12 @@ impl Session {
     /// The session's name.
     pub fn name(&self) -> &[u8] {
         &self.shared.name
+    }
+
+    /// For how long the broker keeps the session when its connection is lost; 0 is not at all. The
+    /// broker may take it back.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_secs(self.shared.timeout.load(Ordering::Relaxed).into())
     }
 
     /// Sends a command without waiting for its completion, which the returned future brings.

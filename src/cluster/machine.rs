@@ -86,7 +86,11 @@ pub(super) fn digest_effects(effects: &[(ConnectionKey, Effect)], digest: &mut D
     for (key, effect) in effects {
         key.hash(digest);
         match effect {
-            Effect::Attached { channel, name } => (1u8, channel, name).hash(digest),
+            Effect::Attached {
+                channel,
+                name,
+                resumed,
+            } => (1u8, channel, name, resumed).hash(digest),
             Effect::Detached {
                 channel,
                 name,
@@ -122,6 +126,18 @@ pub(super) fn digest_effects(effects: &[(ConnectionKey, Effect)], digest: &mut D
             } => (7u8, channel, commands, timely_reply).hash(digest),
             Effect::Confirmed { channel, commands } => (8u8, channel, commands).hash(digest),
             Effect::Expected { channel, commands } => (9u8, channel, commands).hash(digest),
+            Effect::Reject {
+                channel,
+                id,
+                transfers,
+                code,
+            } => (10u8, channel, id, transfers, code.0).hash(digest),
+            Effect::Timeout { channel, timeout } => (11u8, channel, timeout).hash(digest),
+            Effect::Flush {
+                channel,
+                is_resumed,
+            } => (12u8, channel, is_resumed).hash(digest),
+            Effect::Gap { channel, commands } => (13u8, channel, commands).hash(digest),
         }
     }
     digest.write_usize(effects.len());

@@ -87,6 +87,11 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
+    /// The command that has come in part.
+    pub(super) fn begun(&self) -> Option<CommandId> {
+        (!self.is_idle()).then_some(self.id)
+    }
+
     /// A frame of a command segment with content to come, or in several frames: others are
     /// decoded in place. `held` is the connection's total.
     pub(super) fn take_command(

@@ -1,6 +1,6 @@
 //! The channels of a connection that carry a session.
 
-use crate::wire::CommandId;
+use crate::wire::{CommandId, SequenceSet};
 
 use super::assembly::Assembly;
 use super::ends::Ends;
@@ -21,7 +21,7 @@ pub(super) enum Phase {
 }
 
 /// Which incoming command is next.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Incoming {
     /// `session.command-point` has come.
     pub(super) pointed: bool,
@@ -30,6 +30,25 @@ pub(super) struct Incoming {
     /// First id never seen. Behind `next` only after a command-point of the past: commands up to
     /// it are duplicates.
     pub(super) unseen: CommandId,
+    /// The session goes on: commands before `unseen` have come by another transport.
+    pub(super) resumed: bool,
+    /// Ids from `unseen` on that will never come.
+    pub(super) gaps: SequenceSet,
+}
+
+impl Incoming {
+    /// Passes over ids that will never come.
+    pub(super) fn pass_gaps(&mut self) {
+        while let Some((first, last)) = self.gaps.ranges().first().copied() {
+            if self.unseen.precedes(first) {
+                return;
+            }
+            if self.unseen.at_or_before(last) {
+                self.unseen = last.next();
+            }
+            self.gaps.remove_range(first, last);
+        }
+    }
 }
 
 /// One channel with its session.
@@ -39,8 +58,9 @@ pub(super) struct Channel {
     pub(super) phase: Phase,
     pub(super) incoming: Incoming,
     pub(super) assembly: Assembly,
-    /// `session.command-point` has been sent.
-    pub(super) point_sent: bool,
+    /// The id that the peer takes the next command for; none before `session.command-point` has been
+    /// sent.
+    pub(super) next_sent: Option<CommandId>,
     /// Both ends of the session's commands, kept for a client only; a broker's are in its core.
     pub(super) ends: Option<Box<Ends>>,
 }
@@ -53,7 +73,7 @@ impl Channel {
             phase: Phase::Attaching,
             incoming: Incoming::default(),
             assembly: Assembly::default(),
-            point_sent: false,
+            next_sent: None,
             ends,
         }
     }
@@ -145,8 +165,11 @@ impl Channels {
         removed
     }
 
-    pub(super) fn clear(&mut self) {
-        *self = Channels::default();
+    /// Takes all out.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Channel> + use<> {
+        let Channels { dense, sparse, .. } = std::mem::take(self);
+        let all = dense.into_iter().flatten().chain(sparse);
+        all.map(|channel| *channel)
     }
 }
 

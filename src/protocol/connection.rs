@@ -1,6 +1,6 @@
 //! The state machine of one peer's connection.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use bytes::{Buf, BytesMut};
 
@@ -17,6 +17,7 @@ use super::event::{ClosedBy, Event};
 use super::limits;
 use super::output::Output;
 use super::partial_controls::PartialControls;
+use super::suspended::Suspended;
 use super::time::{Time, Timer, Timers};
 
 /// How far the connection has come. 0-10 has one order of controls, so one list serves both
@@ -106,6 +107,8 @@ pub struct Connection {
     /// Milliseconds, 0 for none.
     pub(super) heartbeat: u64,
     pub(super) channels: Channels,
+    /// Client, once it has ended: the sessions that its channels carried.
+    pub(super) suspended: BTreeMap<u16, Suspended>,
     /// Bytes of half-received messages, over all channels.
     pub(super) held_bytes: usize,
     /// The channel whose attach or detach the caller has been asked about.
@@ -177,6 +180,7 @@ impl Connection {
             max_frame_size,
             heartbeat: 0,
             channels: Channels::default(),
+            suspended: BTreeMap::new(),
             held_bytes: 0,
             question: None,
             events: VecDeque::new(),
@@ -438,7 +442,12 @@ impl Connection {
 
     fn forget_sessions(&mut self) {
         self.input = BytesMut::new();
-        self.channels.clear();
+        for channel in self.channels.drain() {
+            let number = channel.number;
+            if let Some(suspended) = Suspended::of(channel) {
+                self.suspended.insert(number, suspended);
+            }
+        }
         self.held_bytes = 0;
         self.question = None;
         self.partial_controls = PartialControls::default();

@@ -161,7 +161,8 @@ pub enum Event {
         /// Answer with `completed`, timely-reply set.
         completed: bool,
     },
-    /// Client: the broker will not send these commands again.
+    /// The peer will never send these commands. Broker: ids may lie outside what can come, clip before
+    /// use.
     Gap {
         /// The channel.
         channel: u16,

@@ -118,3 +118,7 @@ pub const COMPLETED_RANGES_MAX: usize = 64;
 /// Completed incoming commands after which a client reports them without being asked. As qpidd
 /// does.
 pub const COMPLETED_IDS_MAX: u32 = 65_536;
+
+/// Ranges of commands that a peer has said will never come, ahead of the next command: senders skip
+/// what they cannot send again, which is a few.
+pub const GAP_RANGES_MAX: usize = 1024;

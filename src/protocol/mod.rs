@@ -32,6 +32,7 @@ mod output;
 mod partial_controls;
 mod sending;
 mod session;
+mod suspended;
 mod time;
 
 pub use config::{Bounds, BrokerConfig, ClientConfig};
@@ -40,4 +41,5 @@ pub use ends::{Receiver, Sender};
 pub use event::{Body, ClosedBy, Event, Tuned};
 pub use output::Output;
 pub use sending::{Content, Pieces};
+pub use suspended::Suspended;
 pub use time::Time;

@@ -32,8 +32,8 @@ pub enum Pieces<'a> {
 }
 
 impl Connection {
-    /// Sends a command with the id `id`, which is that of the command before it plus one;
-    /// `session.command-point` goes out before the first. `content` must be `None` unless the
+    /// Sends a command with the id `id`. `session.command-point` goes out before the first, and before
+    /// one whose id is not that of the command before it plus one. `content` must be `None` unless the
     /// command has content. Frames are cut to the peer's max-frame-size. Nothing is sent on a
     /// channel that has no session (any more).
     pub fn send_command(
@@ -50,8 +50,7 @@ impl Connection {
         let Some(found) = self.channels.channel_mut(channel) else {
             return;
         };
-        if !found.point_sent {
-            found.point_sent = true;
+        if found.next_sent != Some(id) {
             let point = SessionCommandPoint {
                 command_id: id,
                 command_offset: 0,
@@ -59,6 +58,7 @@ impl Connection {
             let point = Control::SessionCommandPoint(point);
             self.output.control(channel, &point, self.max_frame_size);
         }
+        found.next_sent = Some(id.next());
         let Content { header, body } = content.unwrap_or_default();
         let has_content = header.is_some() || body.is_some();
         self.output
@@ -92,6 +92,13 @@ impl Connection {
         let id = self.ends_mut(channel)?.sender.send();
         self.send_command(channel, id, command, sync, content);
         Some(id)
+    }
+
+    /// Client: takes the id for a command that is sent later, with
+    /// [`send_command`](Connection::send_command): while its session is being resumed, those before it
+    /// go first. `None` when the channel has no session.
+    pub fn take_id(&mut self, channel: u16) -> Option<CommandId> {
+        Some(self.ends_mut(channel)?.sender.send())
     }
 
     /// Client: ids sent on a channel and not completed.

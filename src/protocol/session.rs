@@ -5,9 +5,10 @@ use bytes::Buf;
 use crate::wire::SegmentType;
 use crate::wire::frame::{FrameHeader, HEADER_BYTES};
 use crate::wire::{
-    Command, CommandId, Control, DetachCode, ErrorCode, ExecutionException, SessionAttach,
-    SessionAttached, SessionCommandPoint, SessionCompleted, SessionConfirmed, SessionDetach,
-    SessionDetached, SessionExpected, SessionFlush, SessionKnownCompleted,
+    Command, CommandId, Control, DetachCode, ErrorCode, ExecutionException, SequenceSet,
+    SessionAttach, SessionAttached, SessionCommandPoint, SessionCompleted, SessionConfirmed,
+    SessionDetach, SessionDetached, SessionExpected, SessionFlush, SessionGap,
+    SessionKnownCompleted,
 };
 
 use super::assembly::{Decoded, Fault, Outcome, Room, Whole, decode};
@@ -66,6 +67,27 @@ impl Connection {
             self.max_frame_size,
         );
         self.question = None;
+    }
+
+    /// Broker: the session is attached, and goes on where it was: commands of the peer before `next` have
+    /// come by another transport, and are dropped when they come again. Only as an answer to `Attach`.
+    pub fn attached_again(&mut self, channel: u16, next: CommandId) {
+        if let Some(found) = self.channels.channel_mut(channel)
+            && found.phase == Phase::Attaching
+        {
+            found.incoming.resumed = true;
+            found.incoming.unseen = next;
+        }
+        self.attached(channel);
+    }
+
+    /// Commands of ours with these ids will never come. The next command that is sent may have any id
+    /// behind them.
+    pub fn gap(&mut self, channel: u16, commands: SequenceSet) {
+        let gap = SessionGap {
+            commands: Some(commands),
+        };
+        self.send_control(channel, &Control::SessionGap(gap));
     }
 
     /// The session is not, or no longer, attached to this channel: as the answer to `Attach` or
@@ -246,15 +268,8 @@ impl Connection {
                 confirmed: flush.confirmed,
                 completed: flush.completed,
             },
-            Control::SessionGap(gap) if client => Event::Gap {
-                channel,
-                commands: gap.commands.unwrap_or_default(),
-            },
-            Control::SessionGap(_) => {
-                let next = found.incoming.next;
-                let text = "Not implemented: session.gap".to_owned();
-                let what = (SESSION_CLASS, GAP);
-                return self.refuse(channel, next, ErrorCode::NOT_IMPLEMENTED, what, text);
+            Control::SessionGap(gap) => {
+                return self.peer_gap(channel, gap.commands.unwrap_or_default());
             }
             control => return self.fault(format!("unexpected {}", control.name())),
         };
@@ -373,9 +388,11 @@ impl Connection {
             let next = incoming.next;
             return self.refuse(channel, next, ErrorCode::NOT_IMPLEMENTED, what, text);
         }
-        if !incoming.pointed {
-            incoming.pointed = true;
+        let first = !incoming.pointed && !incoming.resumed;
+        incoming.pointed = true;
+        if first {
             incoming.unseen = point.command_id;
+            incoming.pass_gaps();
         } else if !point.command_id.at_or_before(incoming.unseen) {
             let next = incoming.next;
             let text = format!(
@@ -386,6 +403,41 @@ impl Connection {
         }
         incoming.next = point.command_id;
         Turn::Next
+    }
+
+    /// 0-10: session.gap. Ids that will never come are passed over; a command that has come in part and
+    /// is named is given up. Ids that have come already stay as they are.
+    fn peer_gap(&mut self, channel: u16, commands: SequenceSet) -> Turn {
+        let Some(found) = self.channels.channel_mut(channel) else {
+            return Turn::Next;
+        };
+        let incoming = &mut found.incoming;
+        let last = CommandId(incoming.unseen.0.wrapping_add(i32::MAX as u32));
+        let ahead = commands.clipped(incoming.unseen, last);
+        incoming.gaps.union(&ahead);
+        if incoming.gaps.ranges().len() > limits::GAP_RANGES_MAX {
+            let (next, what) = (incoming.next, (SESSION_CLASS, GAP));
+            let text = "too many gaps between the commands of a session".to_owned();
+            return self.refuse(
+                channel,
+                next,
+                ErrorCode::RESOURCE_LIMIT_EXCEEDED,
+                what,
+                text,
+            );
+        }
+        if found.assembly.begun().is_some_and(|id| ahead.contains(id)) {
+            found.assembly.reset(&mut self.held_bytes);
+        }
+        incoming.pass_gaps();
+        // What comes next without a command-point is the first that can come.
+        if ahead.contains(incoming.next) {
+            incoming.next = incoming.unseen;
+        }
+        if let Some(ends) = &mut found.ends {
+            ends.receiver.never_comes(&ahead);
+        }
+        Turn::Event(Event::Gap { channel, commands })
     }
 
     fn peer_completed(&mut self, channel: u16, completed: SessionCompleted) -> Turn {
@@ -416,7 +468,13 @@ impl Connection {
         let Some(found) = self.channels.channel_mut(channel) else {
             return Turn::Next;
         };
-        let next = found.incoming.next;
+        let incoming = &found.incoming;
+        // 0-10: session.expected/commands-empty-means-new-session. A command that has come in part is
+        // expected whole.
+        let expected = match incoming.pointed || incoming.resumed {
+            true => SequenceSet::of(incoming.unseen),
+            false => SequenceSet::new(),
+        };
         let completed = found
             .ends
             .as_ref()
@@ -424,7 +482,7 @@ impl Connection {
         let completed = completed.unwrap_or_default();
         if flush.expected {
             let expected = SessionExpected {
-                commands: crate::wire::SequenceSet::of(next),
+                commands: expected,
                 fragments: None,
             };
             self.reply(channel, &Control::SessionExpected(expected));
@@ -559,6 +617,14 @@ impl Connection {
             return Turn::Next;
         }
         found.incoming.unseen = whole.id.next();
+        if !found.incoming.gaps.is_empty() {
+            let incoming = &mut found.incoming;
+            let follows = incoming.next == incoming.unseen;
+            incoming.pass_gaps();
+            if follows {
+                incoming.next = incoming.unseen;
+            }
+        }
         if found.ends.is_some() {
             return self.client_arrived(channel, whole);
         }

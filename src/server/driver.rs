@@ -58,6 +58,8 @@ pub struct Shared {
     pub dtx_timeouts: DtxTimeouts,
     /// Where clients find the members of this broker's cluster.
     pub known_hosts: KnownHosts,
+    /// Seconds for which a session may outlive its connection, if its client asks for it.
+    pub session_timeout_max: u32,
 }
 
 /// The driver of one connection.
@@ -401,7 +403,7 @@ impl Driver {
         self.open = Some(Open {
             _counted: counted,
             seat,
-            adapter,
+            adapter: adapter.with_timeout_max(self.shared.session_timeout_max),
             bell,
             effects: Vec::new(),
             outstanding: Outstanding::default(),

@@ -52,6 +52,9 @@ pub const PORT_ATTEMPTS: usize = 16;
 /// `max-negotiate-time` at most, in milliseconds: a day. A larger one is a mistake.
 pub const NEGOTIATE_MILLISECONDS_MAX: u64 = 24 * 60 * 60 * 1000;
 
+/// `session-timeout-max` at most, in seconds: a week. A larger one is a mistake.
+pub const SESSION_TIMEOUT_SECONDS_MAX: u32 = 7 * 24 * 60 * 60;
+
 /// Ports of one broker: one for each member of a group in one process.
 pub const PORTS_MAX: usize = 16;
 

@@ -132,6 +132,12 @@ pub struct Options {
     )]
     pub dtx_max_timeout: u32,
 
+    /// Seconds for which a session may outlive its connection, if its client asks for it: a number, or
+    /// with s, ms, us or ns behind it. With 0 every session ends with its connection, as in qpidd
+    #[arg(long, env = "QPID_SESSION_TIMEOUT_MAX", value_name = "TIME", default_value = "0",
+          value_parser = session_timeout)]
+    pub session_timeout_max: u32,
+
     /// Threads that serve connections; without it one more than there are processors
     #[arg(long, env = "QPID_WORKER_THREADS", value_name = "N",
           value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -299,6 +305,14 @@ fn negotiate_time(text: &str) -> Result<u64, String> {
 
 fn seconds(text: &str) -> Result<u64, String> {
     duration(text, "s")
+}
+
+fn session_timeout(text: &str) -> Result<u32, String> {
+    let seconds = duration(text, "s")?.div_ceil(1000);
+    match u32::try_from(seconds) {
+        Ok(seconds) if seconds <= limits::SESSION_TIMEOUT_SECONDS_MAX => Ok(seconds),
+        _ => Err(format!("{text}: over a week")),
+    }
 }
 
 /// A number of octets: with k, m or g behind it times 1024 and so on.

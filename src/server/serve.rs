@@ -94,6 +94,7 @@ async fn serve(options: Options) -> Result<Ended, String> {
             seconds_max: options.dtx_max_timeout,
         },
         known_hosts,
+        session_timeout_max: options.session_timeout_max,
     });
     let (stop, stopped) = watch::channel(false);
     let mut listeners = JoinSet::new();

@@ -298,13 +298,18 @@ pub fn subscription_command(seeded: &mut Seeded, actor: &mut Actor) {
 
 pub fn settle(seeded: &mut Seeded, session: &Session) {
     let some = some_ids(seeded);
-    match seeded.below(7) {
+    match seeded.below(14) {
+        7 => session.confirm(some),
+        8 => session.grant_any_timeout(seeded.below(3) as u32),
+        9 => session.expect_any(some),
+        10 if seeded.once_in(4) => session.gap(some),
         0 => session.complete(some),
         1 => session.know_completed(some),
         2 => drop(session.accept(some)),
         3 => drop(session.reject(some)),
         4 => drop(session.release_with(some, seeded.once_in(2))),
         5 => drop(session.send(Request::Acquire { transfers: some })),
+        11.. => drop(session.accept(some)),
         _ => session.flush_session(seeded.once_in(2), seeded.once_in(2), seeded.once_in(2)),
     }
 }
@@ -440,6 +445,7 @@ pub fn step(seeded: &mut Seeded, broker: &Broker, actors: &mut [Actor], tally: &
         5 => {
             let milliseconds = match seeded.once_in(20) {
                 true => 1000 * u64::from(BRANCH_SECONDS),
+                false if seeded.once_in(10) => seeded.below(1500) as u64,
                 false => seeded.below(4) as u64,
             };
             broker.pass(milliseconds);
@@ -454,7 +460,15 @@ pub fn step(seeded: &mut Seeded, broker: &Broker, actors: &mut [Actor], tally: &
         _ => actor_command(seeded, actor),
     }
     for actor in actors.iter_mut() {
-        let told = actor.session.told();
+        let mut told = actor.session.told();
+        if let Some(Told::Resumed(next)) = told.first() {
+            actor.session.count_from(*next);
+            let expected = seeded.below(12) as u32;
+            actor
+                .session
+                .expect((!seeded.once_in(9)).then_some(expected));
+            told.extend(actor.session.told());
+        }
         tally.count(&told);
         let is_gone = |told: &Told| matches!(told, Told::Failed(_) | Told::Detached(_));
         let has_ended = ended == Some(actor.session.connection.key);

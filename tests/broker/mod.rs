@@ -49,8 +49,9 @@ struct Inner {
     replaced: Core,
     epochs: BTreeMap<MemberId, (u64, u64)>,
     connections: u32,
-    /// What each channel was told and has not been asked for, with the id its next command must have.
-    told: BTreeMap<(ConnectionKey, u16), (u32, Vec<Told>)>,
+    /// What each channel was told and has not been asked for, with the id its next command must have;
+    /// None when the session has just been resumed.
+    told: BTreeMap<(ConnectionKey, u16), (Option<u32>, Vec<Told>)>,
     /// Commands of one entry in the making.
     gathering: Option<(MemberId, Vec<Command>)>,
     is_work_held: bool,
@@ -369,12 +370,17 @@ impl Inner {
     fn tell(&mut self, key: ConnectionKey, effect: Effect) {
         let (channel, told, id) = Told::of(effect);
         let (next, list) = self.told.entry((key, channel)).or_default();
-        if told == Told::Attached {
-            *next = 0;
+        let (mut first, mut last) = (id, id);
+        match &told {
+            Told::Attached => *next = Some(0),
+            Told::Resumed(_) => *next = None,
+            Told::Gap(commands) => (first, last) = (commands.first(), commands.last()),
+            _ => {}
         }
-        if let Some(id) = id {
-            assert_eq!(id, CommandId(*next), "the broker skips or repeats a number");
-            *next = next.wrapping_add(1);
+        if let (Some(first), Some(last)) = (first, last) {
+            let is_due = next.is_none_or(|next| first == CommandId(next));
+            assert!(is_due, "the broker skips or repeats a number: {first}");
+            *next = Some(last.next().0);
         }
         list.push(told);
     }

@@ -162,6 +162,50 @@ impl Session {
         });
     }
 
+    pub fn confirm(&self, commands: SequenceSet) {
+        let at = self.connection.at(self.channel);
+        self.control(Command::Confirmed { at, commands });
+    }
+
+    /// Says which command of the broker it expects; none when it knows of no session.
+    pub fn expect(&self, next: Option<u32>) {
+        let at = self.connection.at(self.channel);
+        let commands = next.map_or_else(SequenceSet::new, |id| SequenceSet::of(CommandId(id)));
+        self.control(Command::Expected { at, commands });
+    }
+
+    /// The same, whatever it says.
+    pub fn expect_any(&self, commands: SequenceSet) {
+        let at = self.connection.at(self.channel);
+        self.control(Command::Expected { at, commands });
+    }
+
+    /// Is granted so many seconds, if it is attached.
+    pub fn grant_any_timeout(&self, timeout: u32) {
+        let at = self.connection.at(self.channel);
+        self.control(Command::GrantTimeout { at, timeout });
+    }
+
+    /// Says that commands will never come.
+    pub fn gap(&self, commands: SequenceSet) {
+        let at = self.connection.at(self.channel);
+        self.control(Command::Gap { at, commands });
+    }
+
+    /// Is granted so many seconds, and told so.
+    pub fn grant_timeout(&self, timeout: u32) {
+        let at = self.connection.at(self.channel);
+        self.control(Command::GrantTimeout { at, timeout });
+        assert_eq!(self.told(), [Told::Timeout(timeout)]);
+    }
+
+    /// The same session on another channel, where the test attaches it.
+    pub fn on(&self, connection: &Connection, channel: u16) -> Session {
+        let session = Session::new(connection.clone(), channel);
+        session.next.set(self.next.get());
+        session
+    }
+
     pub fn detach(&self) {
         let at = self.connection.at(self.channel);
         self.control(Command::Detach { at });
@@ -254,6 +298,13 @@ impl Session {
         self.send(Request::ExchangeDelete(Box::new(ExchangeDelete {
             exchange: exchange.into(),
             ..Default::default()
+        })))
+    }
+
+    pub fn delete_exchange_if_unused(&self, exchange: &str) -> u32 {
+        self.send(Request::ExchangeDelete(Box::new(ExchangeDelete {
+            exchange: exchange.into(),
+            if_unused: true,
         })))
     }
 

@@ -2,13 +2,15 @@
 
 use ferrymq::broker::{Delivery, Effect};
 use ferrymq::wire::{
-    AcquireMode, CommandId, DetachCode, ErrorCode, Map, SequenceSet, Struct32, header,
+    AcquireMode, CommandId, DetachCode, ErrorCode, Map, RejectCode, SequenceSet, Struct32, header,
 };
 
 /// One thing told to a client, without the numbers that the harness checks by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Told {
     Attached,
+    /// The session goes on; the next command of the client is this one.
+    Resumed(u32),
     Detached(DetachCode),
     /// Destination, body, and whether it was delivered before.
     Delivered(Box<Arrived>),
@@ -20,6 +22,13 @@ pub enum Told {
     Completed(SequenceSet, bool),
     Confirmed(SequenceSet),
     Expected(SequenceSet),
+    Rejected(SequenceSet, RejectCode),
+    /// Seconds.
+    Timeout(u32),
+    /// Whether all is to be said that a resumed session has to know.
+    Flush(bool),
+    /// Numbers of the broker that stay empty.
+    Gap(SequenceSet),
 }
 
 /// A message that arrived.
@@ -51,7 +60,12 @@ impl Told {
     /// The channel, what it is told, and the number among the broker's commands if it is one.
     pub fn of(effect: Effect) -> (u16, Told, Option<CommandId>) {
         match effect {
-            Effect::Attached { channel, .. } => (channel, Told::Attached, None),
+            Effect::Attached {
+                channel, resumed, ..
+            } => {
+                let resumed = resumed.map(|resumed| Told::Resumed(resumed.next.0));
+                (channel, resumed.unwrap_or(Told::Attached), None)
+            }
             Effect::Detached { channel, code, .. } => (channel, Told::Detached(code), None),
             Effect::Deliver(delivery) => {
                 let (channel, id) = (delivery.channel, delivery.id);
@@ -91,6 +105,18 @@ impl Told {
             } => (channel, Told::Completed(commands, timely_reply), None),
             Effect::Confirmed { channel, commands } => (channel, Told::Confirmed(commands), None),
             Effect::Expected { channel, commands } => (channel, Told::Expected(commands), None),
+            Effect::Reject {
+                channel,
+                id,
+                transfers,
+                code,
+            } => (channel, Told::Rejected(transfers, code), Some(id)),
+            Effect::Timeout { channel, timeout } => (channel, Told::Timeout(timeout), None),
+            Effect::Flush {
+                channel,
+                is_resumed,
+            } => (channel, Told::Flush(is_resumed), None),
+            Effect::Gap { channel, commands } => (channel, Told::Gap(commands), None),
         }
     }
 }

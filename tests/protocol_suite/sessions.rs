@@ -4,7 +4,8 @@ use bytes::BytesMut;
 use ferrymq::protocol::{Connection, Event};
 use ferrymq::wire::{
     Command, CommandId, Control, Cursor, DetachCode, ErrorCode, ExecutionException, ExecutionSync,
-    SegmentType, SessionAttach, SessionCommandPoint, SessionDetach, SessionDetached, TxSelect,
+    SegmentType, SequenceSet, SessionAttach, SessionCommandPoint, SessionDetach, SessionDetached,
+    SessionGap, TxSelect,
 };
 
 use crate::pair::{Pair, answer, broker_config, taken};
@@ -240,24 +241,121 @@ fn frames_on_channels_without_a_session_are_dropped_and_the_connection_stays() {
     assert!(raw.broker.is_open());
 }
 
+fn gap(first: u32, last: u32) -> Vec<u8> {
+    control(
+        0,
+        &Control::SessionGap(SessionGap {
+            commands: Some(set(first, last)),
+        }),
+    )
+}
+
+fn set(first: u32, last: u32) -> SequenceSet {
+    SequenceSet::from_range(CommandId(first), CommandId(last))
+}
+
 #[test]
-fn gap_on_an_attached_session_is_refused_540() {
+fn gap_comes_out_and_the_command_behind_it_is_next() {
     let mut raw = Raw::attached();
-    let events = raw.feed(&control(0, &Control::SessionGap(Default::default())));
-    let [
-        Event::Refused {
-            channel: 0,
-            code,
-            class: 2,
-            command: 13,
-            ..
-        },
-    ] = &events[..]
-    else {
+    let one = command(0, &tx_select(), true);
+    raw.feed(&one);
+    let commands = set(1, 3);
+    let channel = 0;
+    assert_eq!(raw.feed(&gap(1, 3)), [Event::Gap { channel, commands }]);
+    assert_eq!(command_ids(&raw.feed(&one.repeat(2))), [4, 5]);
+}
+
+#[test]
+fn gap_allows_a_command_point_behind_it() {
+    let mut raw = Raw::attached();
+    let one = command(0, &tx_select(), true);
+    raw.feed(&[one.clone(), gap(1, 3), point(0, 4)].concat());
+    assert_eq!(command_ids(&raw.feed(&one)), [4]);
+}
+
+#[test]
+fn gap_ahead_is_passed_when_it_is_reached() {
+    let mut raw = Raw::attached();
+    let one = command(0, &tx_select(), true);
+    raw.feed(&gap(2, 3));
+    assert_eq!(command_ids(&raw.feed(&one.repeat(3))), [0, 1, 4]);
+    raw.feed(&point(0, 1));
+    assert_eq!(command_ids(&raw.feed(&one)), [] as [u32; 0]);
+}
+
+#[test]
+fn gap_gives_up_a_command_that_has_come_in_part() {
+    let mut raw = Raw::attached();
+    let bytes = command(0, &crate::pair::transfer("q"), true);
+    let (flags, rest) = (bytes[0], &bytes[1..]);
+    // Content is to come.
+    let begun = [&[flags & !4], rest].concat();
+    assert_eq!(raw.feed(&begun), []);
+    raw.feed(&gap(0, 0));
+    assert_eq!(command_ids(&raw.feed(&command(0, &tx_select(), true))), [1]);
+    assert!(raw.broker.is_open());
+}
+
+#[test]
+fn gap_of_what_has_come_changes_nothing() {
+    let mut raw = Raw::attached();
+    let one = command(0, &tx_select(), true);
+    raw.feed(&one.repeat(2));
+    raw.feed(&gap(0, 1));
+    assert_eq!(command_ids(&raw.feed(&one)), [2]);
+}
+
+#[test]
+fn more_gaps_than_the_bound_are_refused() {
+    let mut raw = Raw::attached();
+    let most = ferrymq::protocol::limits::GAP_RANGES_MAX as u32;
+    let mut events = Vec::new();
+    for n in 0..=most {
+        events = raw.feed(&gap(2 * n + 1, 2 * n + 1));
+    }
+    let [Event::Refused { code, .. }] = &events[..] else {
         panic!("{events:?}");
     };
-    assert_eq!(*code, ErrorCode::NOT_IMPLEMENTED);
-    assert!(raw.broker.is_open());
+    assert_eq!(*code, ErrorCode::RESOURCE_LIMIT_EXCEEDED);
+}
+
+#[test]
+fn commands_of_a_resumed_session_that_have_come_before_are_dropped() {
+    let mut broker = Raw::opened().broker;
+    let one = command(3, &tx_select(), true);
+    let mut bytes = BytesMut::from(&[attach(3, b"a"), point(3, 5), one.repeat(4)].concat()[..]);
+    broker.handle_input(NOW, &mut bytes);
+    assert!(matches!(broker.poll_event(), Some(Event::Attach { .. })));
+    broker.attached_again(3, CommandId(7));
+    let events: Vec<Event> = std::iter::from_fn(|| broker.poll_event()).collect();
+    assert_eq!(command_ids(&events), [7, 8]);
+}
+
+#[test]
+fn command_point_of_a_resumed_session_leaves_no_gap() {
+    let mut broker = Raw::opened().broker;
+    let mut bytes = BytesMut::from(&[attach(3, b"a"), point(3, 8)].concat()[..]);
+    broker.handle_input(NOW, &mut bytes);
+    assert!(matches!(broker.poll_event(), Some(Event::Attach { .. })));
+    broker.attached_again(3, CommandId(7));
+    assert!(matches!(broker.poll_event(), Some(Event::Refused { .. })));
+}
+
+#[test]
+fn command_point_goes_out_before_a_command_that_does_not_follow_the_last() {
+    let mut raw = Raw::attached();
+    let sync = Command::ExecutionSync(ExecutionSync {});
+    for id in [4, 5, 9] {
+        raw.broker.send_command(0, CommandId(id), &sync, true, None);
+    }
+    let points: Vec<u32> = controls(&taken(&mut raw.broker))
+        .into_iter()
+        .filter_map(|(_, control)| match control {
+            Control::SessionCommandPoint(point) => Some(point.command_id.0),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(points, [4, 9]);
 }
 
 #[test]
@@ -434,7 +532,8 @@ fn a_failed_session_that_the_peer_detaches_itself_is_answered_and_gone() {
 #[test]
 fn after_a_refusal_only_detach_is_heard() {
     let mut raw = Raw::attached();
-    raw.feed(&control(0, &Control::SessionGap(Default::default())));
+    raw.feed(&point(0, 1));
+    raw.feed(&point(0, 3));
     assert_eq!(raw.feed(&command(0, &tx_select(), true)), []);
     let events = raw.feed(&detach(0, b"s"));
     assert!(matches!(&events[..], [Event::Detach { .. }]), "{events:?}");

@@ -239,6 +239,10 @@ impl Session {
             Effect::Confirmed { commands, .. } => self.were_sent(commands),
             Effect::Expected { .. } => Ok(()),
             Effect::Exception { id, .. } => self.took_outgoing(*id),
+            Effect::Reject { .. }
+            | Effect::Timeout { .. }
+            | Effect::Flush { .. }
+            | Effect::Gap { .. } => Err(format!("nobody asked for {effect:?}")),
         }
     }
 

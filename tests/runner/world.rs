@@ -399,6 +399,10 @@ fn channel_of(effect: &Effect) -> u16 {
         | Effect::Exception { channel, .. }
         | Effect::Completed { channel, .. }
         | Effect::Confirmed { channel, .. }
+        | Effect::Reject { channel, .. }
+        | Effect::Timeout { channel, .. }
+        | Effect::Flush { channel, .. }
+        | Effect::Gap { channel, .. }
         | Effect::Expected { channel, .. } => *channel,
         Effect::Deliver(delivery) => delivery.channel,
     }

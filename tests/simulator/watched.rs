@@ -117,7 +117,7 @@ fn asked(command: &Command) -> Option<Asked> {
 
 fn told(effect: &Effect) -> Option<Told> {
     Some(match effect {
-        Effect::Attached { channel, name } => Told::Attached(*channel, name.to_vec()),
+        Effect::Attached { channel, name, .. } => Told::Attached(*channel, name.to_vec()),
         Effect::Detached { channel, .. } | Effect::Exception { channel, .. } => {
             Told::Ended(*channel)
         }

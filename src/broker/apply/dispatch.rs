@@ -10,7 +10,8 @@ use crate::broker::connections::Connection;
 use crate::broker::core::{Core, Work};
 use crate::broker::dead::Reason;
 use crate::broker::effect::{Delivery, Effect, Out};
-use crate::broker::ids::{ConnectionKey, GroupTime, QueueId, SessionId, SubscriptionId};
+use crate::broker::ids::{ConnectionKey, GroupTime, QueueId, QueueRef, SessionId, SubscriptionId};
+use crate::broker::kept::Outgoing;
 use crate::broker::limits;
 use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::kind::Kind;
@@ -18,7 +19,7 @@ use crate::broker::queue::priority::Levels;
 use crate::broker::queue::{Entry, EntryState, Queue};
 use crate::broker::selected::Selected;
 use crate::broker::selector::Selector;
-use crate::broker::session::Unsettled;
+use crate::broker::session::{Session, Unsettled};
 use crate::broker::subscription::{Subscription, SubscriptionRef};
 
 /// Whether a selector wants a message, and the steps of work that telling so took: the header is
@@ -142,6 +143,32 @@ fn pass(queue: &Queue, subscription: &mut Subscription, position: u64) {
         _ => None,
     };
     *cursor.unwrap_or(&mut subscription.cursor) = position + 1;
+}
+
+/// Keeps a delivery until its client has it. One that has very many is asked what it has.
+fn keep(
+    session: &mut Session,
+    subscription: &Subscription,
+    (queue, position): (QueueRef, u64),
+    (redelivered, sync): (bool, bool),
+    out: &mut Out,
+) {
+    let tag = subscription.tag.clone();
+    session.note_outgoing(|| Outgoing::Delivery {
+        tag,
+        queue,
+        position,
+        redelivered,
+        sync,
+    });
+    if session.kept.as_ref().is_some_and(|kept| kept.is_full()) {
+        let (channel, is_resumed) = (session.channel, false);
+        let ask = Effect::Flush {
+            channel,
+            is_resumed,
+        };
+        out.effects.push((session.connection, ask));
+    }
 }
 
 impl Core {
@@ -318,7 +345,9 @@ impl Core {
         if subscription.is_acquiring {
             queue.kind.taken(entry.stored.message.priority);
         }
-        let is_acquired = subscription.is_acquiring && subscription.is_explicit;
+        // One that may have to be sent again stays until its client has it.
+        let is_kept = session.kept.is_some();
+        let is_acquired = subscription.is_acquiring && (subscription.is_explicit || is_kept);
         if is_acquired {
             queue.acquire(position, subscription.reference);
         } else if subscription.is_acquiring {
@@ -328,7 +357,7 @@ impl Core {
             pass(queue, subscription, position);
         }
         let room = subscription.credit.spend(bytes);
-        let awaits_completion = room.is_some() || !subscription.is_acquiring;
+        let awaits_completion = room.is_some() || !subscription.is_acquiring || is_kept;
         subscription.delivered += 1;
         let count = session.outgoing_next;
         if is_acquired || awaits_completion {
@@ -347,6 +376,15 @@ impl Core {
         let every = u64::from(subscription.sync_frequency);
         let sync = every > 0 && subscription.delivered.is_multiple_of(every);
         let (channel, key) = (session.channel, session.connection);
+        if is_kept {
+            keep(
+                session,
+                subscription,
+                (queue.reference, position),
+                (redelivered, sync),
+                out,
+            );
+        }
         let (id, subscription) = (session.take_outgoing(), subscription.tag.clone());
         if let Some(connection) = self.connections.get_mut(session.connection_id)
             && !is_planted(Plant::HeadroomUnspent)
@@ -426,7 +464,11 @@ impl Core {
         };
         connection.refill(messages, bytes);
         for session in connection.channels.values().copied().collect::<Vec<_>>() {
-            if !self.session(session).starved.is_empty() {
+            if self.session(session).kept.is_some() {
+                self.replay(session, out);
+            }
+            let found = self.sessions.get(session.0);
+            if found.is_some_and(|session| !session.starved.is_empty()) {
                 self.wake_starved(session, out);
             }
         }

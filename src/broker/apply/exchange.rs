@@ -13,8 +13,8 @@ use crate::broker::limits;
 use crate::broker::routed::Routed;
 use crate::broker::session::ScopedBinding;
 use crate::wire::{
-    CommandId, ErrorCode, ExchangeBind, ExchangeBound, ExchangeDeclare, ExchangeQuery,
-    ExchangeQueryResult, ExchangeUnbind, Map, Struct32,
+    CommandId, ErrorCode, ExchangeBind, ExchangeBound, ExchangeDeclare, ExchangeDelete,
+    ExchangeQuery, ExchangeQueryResult, ExchangeUnbind, Map, Struct32,
 };
 
 impl Core {
@@ -86,8 +86,9 @@ impl Core {
         Ok(())
     }
 
-    /// `exchange.delete`. `if-unused` is ignored, as in qpidd.
-    pub(super) fn exchange_delete(&mut self, name: &str) -> Result<(), Refusal> {
+    /// `exchange.delete`. Unlike in qpidd `if-unused` counts: an exchange with bindings stays.
+    pub(super) fn exchange_delete(&mut self, delete: &ExchangeDelete) -> Result<(), Refusal> {
+        let name = &*delete.exchange;
         if name.is_empty() {
             let text = "Delete not allowed for default exchange";
             return Err(refuse(ErrorCode::INVALID_ARGUMENT, text));
@@ -101,6 +102,10 @@ impl Core {
         if exchange.alternate_users > 0 {
             let text = format_args!("Cannot delete {name}, in use as alternate-exchange.");
             return Err(refuse(ErrorCode::NOT_ALLOWED, text));
+        }
+        if delete.if_unused && exchange.kind.binding_count() > 0 {
+            let text = format_args!("Cannot delete exchange {name}; exchange in use");
+            return Err(refuse(ErrorCode::PRECONDITION_FAILED, text));
         }
         self.remove_exchange(id);
         Ok(())

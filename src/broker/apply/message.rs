@@ -298,7 +298,7 @@ impl Core {
     /// Whether a subscription will go on by itself. One whose client has settled too little will
     /// not.
     fn waits_for_headroom(&self, subscription: &Subscription) -> bool {
-        subscription.is_starved && !self.session(subscription.session).is_choked()
+        subscription.is_starved && !self.session(subscription.session).is_full()
     }
 
     /// Ends the flushes of subscriptions for which a queue has no more, or which have no more
@@ -331,7 +331,7 @@ impl Core {
 
     /// Does `each` for every delivery that a set names and that is not over. The counts are taken
     /// first, since `each` may change the session.
-    fn for_each_unsettled(
+    pub(super) fn for_each_unsettled(
         &mut self,
         id: SessionId,
         set: &SequenceSet,
@@ -378,7 +378,7 @@ impl Core {
     }
 
     /// Wakes subscriptions that waited for the session to settle.
-    fn after_settling(&mut self, id: SessionId, out: &mut Out) {
+    pub(super) fn after_settling(&mut self, id: SessionId, out: &mut Out) {
         if self
             .sessions
             .get(id.0)
@@ -642,6 +642,14 @@ impl Core {
         commands: &SequenceSet,
         out: &mut Out,
     ) {
+        if self.session(id).kept.is_some() {
+            self.note_received(id, commands);
+        }
+        self.return_credit(id, commands, out);
+    }
+
+    /// The same of deliveries that count as received.
+    pub(super) fn return_credit(&mut self, id: SessionId, commands: &SequenceSet, out: &mut Out) {
         let session = self.session_mut(id);
         let fresh = without(commands, &session.outgoing_completed);
         if session.outgoing_next == 0 || fresh.is_empty() {
@@ -669,6 +677,8 @@ impl Core {
             let completed = unsettled.clone();
             if completed.is_over() {
                 session.unsettled.remove(count);
+            } else if completed.is_implicit {
+                core.accept_implicitly(id, count);
             }
             let subscription = core.subscriptions.get_mut(completed.subscription.id.0);
             if let Some(subscription) =

@@ -10,8 +10,10 @@ mod lost;
 mod message;
 mod publish;
 mod queue;
+mod resume;
 mod session;
 mod transaction;
+mod unroutable;
 mod work;
 
 use super::command::Refusal;

@@ -39,6 +39,15 @@ impl Core {
         };
         let mut matched = std::mem::take(&mut self.scratch.matched);
         self.route(exchange, &mut stored, None, &mut matched);
+        if (matched.is_empty() || stored.message.is_immediate())
+            && let Some(code) = self.goes_nowhere(exchange, &mut stored, &mut matched)
+            && accept_mode == AcceptMode::EXPLICIT
+            && !stored.message.is_discarded_unroutable()
+        {
+            self.scratch.matched = matched;
+            self.reject_transfer(id, command, code);
+            return Ok(());
+        }
         let routed = if self.session(id).transaction.is_some() {
             self.publish_in_transaction(id, stored, &matched)
         } else {

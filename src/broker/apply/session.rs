@@ -8,11 +8,14 @@ use crate::broker::command::{ConnectionRecord, Refusal, Request};
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::{Effect, Out};
 use crate::broker::ids::{ConnectionKey, MemberId, SessionId};
+use crate::broker::kept::Outgoing;
 use crate::broker::limits;
 use crate::broker::plant::{Plant, is_planted};
 use crate::broker::ranges::without;
 use crate::broker::session::{Session, SessionName};
-use crate::wire::{CommandId, DetachCode, ErrorCode, SequenceSet};
+use crate::wire::{
+    CommandId, DetachCode, ErrorCode, MessageResumeResult, RejectCode, SequenceSet, Struct32,
+};
 
 impl Core {
     pub(in crate::broker) fn connection_open(
@@ -29,7 +32,7 @@ impl Core {
             return;
         };
         for session in connection.channels.values().copied().collect::<Vec<_>>() {
-            self.end_session(session, false, out);
+            self.leave_session(session, false, out);
         }
         self.connections.remove(key);
         self.parts.forget(key);
@@ -44,7 +47,8 @@ impl Core {
 
     /// 0-10: session.attach. The same name again on the same channel is idempotent. Without force a
     /// name that is attached elsewhere is busy; with force its holder is detached, so that a client
-    /// whose old connection has not been noticed as dead can go on.
+    /// whose old connection has not been noticed as dead can go on. A session with a timeout goes on
+    /// with all that it has, one without ends and a new one begins.
     pub(in crate::broker) fn attach(
         &mut self,
         key: ConnectionKey,
@@ -79,6 +83,11 @@ impl Core {
             return;
         }
         if let Some(holder) = self.session_names.get(&name).copied() {
+            let is_free = self.session(holder).deadline().is_some();
+            if is_free || force && self.session(holder).is_kept() {
+                self.resume(holder, (key, connection_id), channel, out);
+                return;
+            }
             if !force && !is_planted(Plant::NameTakenTwice) {
                 out.effects.push((key, refused(DetachCode::SESSION_BUSY)));
                 return;
@@ -90,6 +99,7 @@ impl Core {
         let attached = Effect::Attached {
             channel,
             name: name.name.clone(),
+            resumed: None,
         };
         let session = Session::new(name.clone(), (key, connection_id), channel);
         let id = SessionId(self.sessions.insert(session));
@@ -110,7 +120,7 @@ impl Core {
         out: &mut Out,
     ) {
         let incoming = &mut self.session_mut(id).incoming;
-        incoming.next = command.next();
+        incoming.go_on_behind(command);
         if incoming.ranges() >= limits::COMPLETED_RANGES_MAX {
             let text = "too many gaps between completed commands that are not known-completed";
             let refusal = refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text);
@@ -177,7 +187,7 @@ impl Core {
             Request::TxCommit => self.commit(id, out),
             Request::TxRollback => self.rollback(id),
             Request::ExchangeDeclare(declare) => self.exchange_declare(*declare, out),
-            Request::ExchangeDelete(delete) => self.exchange_delete(&delete.exchange),
+            Request::ExchangeDelete(delete) => self.exchange_delete(&delete),
             Request::ExchangeQuery(query) => self.exchange_query(id, command, &query, out),
             Request::ExchangeBind(bind) => self.exchange_bind(id, *bind, out),
             Request::ExchangeUnbind(unbind) => self.exchange_unbind(id, &unbind, out),
@@ -192,6 +202,13 @@ impl Core {
                 if !incoming.pending.is_empty() {
                     incoming.waiting.insert(command);
                 }
+                Ok(())
+            }
+            Request::MessageResume => {
+                // 0-10: message.resume/unknown-resume-id. Nothing is kept of a transfer that came in
+                // part, so no id is known.
+                let value = Struct32::of(&MessageResumeResult { offset: Some(0) });
+                self.answer(id, command, value, out);
                 Ok(())
             }
             Request::Nothing => Ok(()),
@@ -246,22 +263,28 @@ impl Core {
         self.scratch.telling = telling;
     }
 
-    fn tell_session(&mut self, id: SessionId, out: &mut Out) {
+    pub(super) fn tell_session(&mut self, id: SessionId, out: &mut Out) {
         let Some(session) = self.sessions.get_mut(id.0) else {
             return;
         };
         let (key, channel) = (session.connection, session.channel);
         if !session.incoming.accepted.is_empty() {
             let transfers = std::mem::take(&mut session.incoming.accepted);
+            let is_told = session.note_outgoing(|| Outgoing::Accept {
+                transfers: transfers.clone(),
+            });
             let id = session.take_outgoing();
-            out.effects.push((
-                key,
-                Effect::Accept {
-                    channel,
-                    id,
-                    transfers,
-                },
-            ));
+            let accept = Effect::Accept {
+                channel,
+                id,
+                transfers,
+            };
+            if is_told {
+                out.effects.push((key, accept));
+            }
+        }
+        if !(session.incoming.unroutable.is_empty() && session.incoming.not_immediate.is_empty()) {
+            tell_rejects(session, out);
         }
         if std::mem::take(&mut session.incoming.is_telling) {
             let commands = session.incoming.completed.clone();
@@ -300,7 +323,11 @@ impl Core {
         };
         let (key, channel) = (session.connection, session.channel);
         if expected {
-            let commands = SequenceSet::of(session.incoming.next);
+            // 0-10: session.expected/commands-empty-means-new-session.
+            let commands = match session.is_new() {
+                true => SequenceSet::new(),
+                false => SequenceSet::of(session.incoming.next),
+            };
             out.effects
                 .push((key, Effect::Expected { channel, commands }));
         }
@@ -337,16 +364,24 @@ impl Core {
         let session = self.session_mut(id);
         let (key, channel) = (session.connection, session.channel);
         let value = Box::new(value);
-        let id = session.take_outgoing();
-        out.effects.push((
-            key,
-            Effect::Result {
-                channel,
-                id,
-                command,
-                value,
-            },
-        ));
+        let is_told = session.note_outgoing(|| Outgoing::Result {
+            command,
+            value: value.clone(),
+        });
+        let is_kept = session.kept.is_some();
+        let number = session.take_outgoing();
+        let result = Effect::Result {
+            channel,
+            id: number,
+            command,
+            value,
+        };
+        if is_told {
+            out.effects.push((key, result));
+        }
+        if is_kept {
+            self.bound_kept(id, command, out);
+        }
     }
 
     /// A command has failed, and with it the session. What was done before is told first.
@@ -363,6 +398,10 @@ impl Core {
         };
         let (key, channel) = (session.connection, session.channel);
         let (name, refusal) = (session.name.name.clone(), Box::new(refusal));
+        if let Some(commands) = session.untold() {
+            // The exception has its number behind those that are not sent again any more.
+            out.effects.push((key, Effect::Gap { channel, commands }));
+        }
         let outgoing = session.take_outgoing();
         let failed = Effect::Exception {
             channel,
@@ -397,6 +436,7 @@ impl Core {
         }
         self.session_names.remove(&name);
         self.forget_held(id);
+        self.forget_detached(id);
         self.scratch.last = None;
         for subscription in subscriptions.into_values() {
             if let Some(queue) = self.remove_subscription(subscription) {
@@ -442,6 +482,33 @@ impl Core {
     }
 }
 
+/// Tells of transfers that went nowhere.
+fn tell_rejects(session: &mut Session, out: &mut Out) {
+    let incoming = &mut session.incoming;
+    let unroutable = std::mem::take(&mut incoming.unroutable);
+    let not_immediate = std::mem::take(&mut incoming.not_immediate);
+    let both = [
+        (unroutable, RejectCode::UNROUTABLE),
+        (not_immediate, RejectCode::IMMEDIATE),
+    ];
+    for (transfers, code) in both.into_iter().filter(|(set, _)| !set.is_empty()) {
+        let is_told = session.note_outgoing(|| Outgoing::Reject {
+            transfers: transfers.clone(),
+            code,
+        });
+        let (channel, id) = (session.channel, session.take_outgoing());
+        let reject = Effect::Reject {
+            channel,
+            id,
+            transfers,
+            code,
+        };
+        if is_told {
+            out.effects.push((session.connection, reject));
+        }
+    }
+}
+
 /// The class and command of a request, for exceptions. As in qpidd a command with content gives 0.
 fn code_of(request: &Request) -> (u8, u8) {
     match request {
@@ -454,6 +521,7 @@ fn code_of(request: &Request) -> (u8, u8) {
         Request::Reject { .. } => (4, 3),
         Request::Release { .. } => (4, 4),
         Request::Acquire { .. } => (4, 5),
+        Request::MessageResume => (4, 6),
         Request::Subscribe(_) => (4, 7),
         Request::Cancel { .. } => (4, 8),
         Request::SetFlowMode { .. } => (4, 9),

@@ -34,6 +34,10 @@ impl Core {
                 Work::Reroute(remains) => self.reroute_remains(remains, out),
                 Work::Expire(queue, position) => self.expire(queue, position, out),
                 Work::Evict(queue) => self.evict_rest(queue),
+                Work::Replay(session) => {
+                    self.replay_queued(session, out);
+                    None
+                }
                 Work::Depart(queue) => {
                     self.scratch.steps -= 1;
                     self.depart(queue, out);
@@ -65,7 +69,10 @@ impl Core {
                 is_done = true;
                 break;
             };
-            if unsettled.is_acquired {
+            if unsettled.is_acquired && unsettled.is_implicit {
+                // It counted as accepted when it was sent.
+                self.dequeue(unsettled.queue, unsettled.position);
+            } else if unsettled.is_acquired {
                 let is_flagged = !is_planted(Plant::GivenBackUnflagged);
                 self.put_back(&unsettled, is_flagged, &mut back);
             }

@@ -207,7 +207,8 @@ impl Core {
             | Work::Expire(..)
             | Work::Evict(_)
             | Work::Depart(_)
-            | Work::GiveBack(_) => None,
+            | Work::GiveBack(_)
+            | Work::Replay(_) => None,
         })
     }
 
