@@ -97,14 +97,14 @@ impl Core {
             ));
         }
         let reference = queue.reference;
-        let mut left = limits::EVICTED_PER_COMMAND_MAX;
+        let (mut left, mut has_more) = (limits::EVICTED_PER_COMMAND_MAX, false);
         let result = loop {
             let queue = self.queue_mut(id);
             if !queue.is_overfull_with(1, size) {
                 break Ok(true);
             }
             if left == 0 {
-                self.work.push_back(Work::Evict(reference));
+                has_more = true;
                 break Ok(true);
             }
             left -= 1;
@@ -121,6 +121,10 @@ impl Core {
             }
         };
         self.run_work(out);
+        if has_more {
+            // Only when the new message is in does the queue hold too much.
+            self.work.push_back(Work::Evict(reference));
+        }
         result
     }
 
