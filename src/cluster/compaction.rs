@@ -113,7 +113,7 @@ pub fn copy(solo: &Solo, now: impl Fn() -> Millis) -> Result<Option<Copied>, Str
     let victims = solo.with_state(|state| {
         let log = state.log.as_ref();
         victims(&journal, |segment| {
-            log.map_or(0, |log| log.said_bytes(segment))
+            log.map_or(0, |log| log.said_bytes(segment, &state.core))
         })
     });
     if victims.is_empty() {

@@ -113,11 +113,13 @@ pub(super) struct Contents {
 /// What a segment says of messages that have left a queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LeftIn {
-    /// Octets of that.
-    bytes: u64,
     /// All before this position have left.
     before: u64,
-    /// The first and last position of the others.
+    /// Ranges of positions beside that, but for those that go on where the one before ends.
+    ranges: u64,
+    /// The end of the range that was said last.
+    range_end: u64,
+    /// The first and last position of the ranges.
     first: u64,
     last: u64,
 }
@@ -125,8 +127,9 @@ pub(super) struct LeftIn {
 impl Default for LeftIn {
     fn default() -> Self {
         LeftIn {
-            bytes: 0,
             before: 0,
+            ranges: 0,
+            range_end: 0,
             first: u64::MAX,
             last: 0,
         }
@@ -136,16 +139,37 @@ impl Default for LeftIn {
 impl LeftIn {
     fn note(&mut self, fact: &Dequeued) {
         let ranges = &fact.positions.0;
-        self.bytes += LEFT_BYTES + ranges.len() as u64 * LEFT_RANGE_BYTES;
         self.before = self.before.max(fact.before);
+        for (first, last) in ranges {
+            let goes_on = self.ranges > 0 && *first == self.range_end.saturating_add(1);
+            self.ranges += u64::from(!goes_on);
+            self.range_end = *last;
+        }
         if let (Some((first, _)), Some((_, last))) = (ranges.first(), ranges.last()) {
             (self.first, self.last) = (self.first.min(*first), self.last.max(*last));
         }
     }
 
-    /// Whether it may concern a message at one of some positions.
-    fn concerns(&self, (first, last): (u64, u64)) -> bool {
-        first < self.before || first <= self.last && self.first <= last
+    /// Octets that a copy would take of what concerns messages at some positions, of a queue that has
+    /// none before `gone_before`: however often it is said that all before a position have left, that
+    /// is said once.
+    fn needed_bytes<'a>(
+        &self,
+        gone_before: u64,
+        brought: impl Iterator<Item = &'a (u64, u64)>,
+    ) -> u64 {
+        let before = self.before.max(gone_before);
+        let first = self.first.max(before);
+        let (mut needs_before, mut needs_ranges) = (false, false);
+        for (from, to) in brought {
+            needs_before |= *from < before;
+            needs_ranges |= first <= *to && *from <= self.last;
+        }
+        let ranges = if needs_ranges { self.ranges } else { 0 };
+        match needs_before || needs_ranges {
+            true => LEFT_BYTES + ranges * LEFT_RANGE_BYTES,
+            false => 0,
+        }
     }
 }
 
@@ -272,21 +296,22 @@ impl FactLog {
         &self.said.contents
     }
 
-    /// Octets of a segment that are needed for what it says of definitions, and of messages that have
+    /// Octets that a copy would take of what a segment says of definitions, and of messages that have
     /// left and that an older segment brings.
-    pub(super) fn said_bytes(&self, segment: u64) -> u64 {
+    pub(super) fn said_bytes(&self, segment: u64, core: &Core) -> u64 {
         let of_it = self
             .said
             .checkpoint
             .filter(|(number, _)| *number == segment);
         let definitions = of_it.map_or(0, |(_, bytes)| bytes);
         let contents = &self.said.contents;
-        let older = || contents.range(..segment).map(|(_, older)| &older.queues);
         let left = contents.get(&segment).into_iter().flat_map(|at| &at.left);
-        let needed = left.filter(|(queue, left)| {
-            older().any(|queues| queues.get(queue).is_some_and(|range| left.concerns(*range)))
+        let needed = left.map(|(queue, left)| {
+            let older = contents.range(..segment);
+            let brought = older.filter_map(|(_, older)| older.queues.get(queue));
+            left.needed_bytes(core.gone_before(*queue).unwrap_or(0), brought)
         });
-        definitions + needed.map(|(_, left)| left.bytes).sum::<u64>()
+        definitions + needed.sum::<u64>()
     }
 
     /// The segment of the newest checkpoint of definitions: what older ones say of definitions does
