@@ -5,7 +5,7 @@ mod broker;
 
 use std::collections::BTreeSet;
 
-use broker::actors::{Actor, Tally, connect, step};
+use broker::actors::{Actor, Tally, connect, sound_arguments, step};
 use broker::seeded::Seeded;
 use broker::{Broker, MEMBER, Session, Told};
 use ferrymq::broker::ids::MemberId;
@@ -32,7 +32,11 @@ fn whatever_clients_ask_two_members_stay_alike() {
             if round % 20 == 0 {
                 for queue in ["q", "r", "s", ""] {
                     let durable = seeded.once_in(2);
-                    keeper.declare_with(queue, |declare| declare.durable = durable);
+                    let arguments = sound_arguments(&mut seeded);
+                    keeper.declare_with(queue, |declare| {
+                        declare.durable = durable;
+                        declare.arguments = Some(arguments);
+                    });
                 }
             }
             step(&mut seeded, &broker, &mut actors, &mut tally);

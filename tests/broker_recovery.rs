@@ -6,7 +6,7 @@ mod broker;
 
 use std::collections::BTreeSet;
 
-use broker::actors::{Actor, Tally, connect, step};
+use broker::actors::{Actor, Tally, connect, sound_arguments, step};
 use broker::durable::{self, At, compare, recovered};
 use broker::seeded::Seeded;
 use broker::{Broker, MEMBER, Session};
@@ -213,8 +213,10 @@ fn declare_all(seeded: &mut Seeded, keeper: &Session) {
         let durable = !seeded.once_in(4);
         let alternate = *seeded.pick(&["amq.fanout", "amq.direct", "amq.topic"]);
         let has_alternate = seeded.once_in(2);
+        let arguments = sound_arguments(seeded);
         keeper.declare_with(queue, |declare| {
             declare.durable = durable;
+            declare.arguments = Some(arguments);
             declare.alternate_exchange = has_alternate.then(|| alternate.into());
         });
     }

@@ -496,10 +496,11 @@ fn transfer_to_a_missing_exchange_is_not_found() {
 }
 
 #[test]
-fn transfer_that_no_queue_takes_is_completed_and_accepted() {
+fn transfer_that_no_queue_takes_is_completed_and_rejected() {
     let session = Broker::new().session("a");
     let id = session.transfer("", broker::message("nowhere", "0"), AcceptMode::EXPLICIT);
-    assert_eq!(session.told(), [Told::Accepted(ids([id]))]);
+    let code = RejectCode::UNROUTABLE;
+    assert_eq!(session.told(), [Told::Rejected(ids([id]), code)]);
     session.assert_untroubled();
 }
 

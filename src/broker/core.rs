@@ -283,6 +283,11 @@ impl Core {
         self.queues.len()
     }
 
+    /// The queue of a name, to be looked at.
+    pub fn queue_of_name(&self, name: &str) -> Option<&Queue> {
+        self.queues.get(self.queue_names.get(name)?.0)
+    }
+
     /// How many connections there are.
     pub fn connection_count(&self) -> usize {
         self.connections.len()
@@ -407,16 +412,6 @@ impl Core {
                     self.known_completed(session, &commands);
                 }
             }
-            Command::SessionFlush {
-                at,
-                expected,
-                confirmed,
-                completed,
-            } => {
-                if let Some(session) = self.attached(key(at.connection), at.channel) {
-                    self.session_flush(session, (expected, confirmed, completed), out);
-                }
-            }
             Command::Headroom {
                 connection,
                 messages,
@@ -436,10 +431,11 @@ impl Core {
                     self.leave_session(session, true, out);
                 }
             }
-            Command::Confirmed { .. }
+            Command::SessionFlush { .. }
+            | Command::Confirmed { .. }
             | Command::Expected { .. }
             | Command::Gap { .. }
-            | Command::GrantTimeout { .. } => self.apply_resume_command(member, command, out),
+            | Command::GrantTimeout { .. } => self.session_control(member, command, out),
             Command::Tick => self.tick(out),
             Command::Continue => self.run_work(out),
             Command::MemberDown { member, epoch } => self.member_down(member, epoch, out),

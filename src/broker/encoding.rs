@@ -256,6 +256,13 @@ impl Record for Arc<[u8]> {
     }
 }
 
+impl Record for () {
+    fn encode(&self, _: &mut Encoder) {}
+    fn decode(_: &mut Decoder<'_>) -> Result<Self, EncodingError> {
+        Ok(())
+    }
+}
+
 impl Record for Bytes {
     fn encode(&self, to: &mut Encoder) {
         to.sized(self);

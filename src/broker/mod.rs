@@ -19,6 +19,7 @@
 
 pub mod arguments;
 pub mod blocks;
+pub mod chunks;
 pub mod command;
 pub mod connections;
 pub mod core;

@@ -3,9 +3,11 @@
 use super::seeded::Seeded;
 use super::{Broker, Connection, Session, Told, message_with};
 use ferrymq::broker::ids::MemberId;
+use ferrymq::broker::queue::settings::Settings;
 use ferrymq::broker::{Command, Request};
 use ferrymq::wire::{
-    AcceptMode, AcquireMode, CommandId, CreditUnit, DeliveryMode, FlowMode, SequenceSet, Value,
+    AcceptMode, AcquireMode, CommandId, CreditUnit, DeliveryMode, DeliveryPriority, FlowMode, Map,
+    SequenceSet, Value,
 };
 
 pub const QUEUES: [&str; 5] = ["q", "r", "s", "", "missing"];
@@ -18,6 +20,9 @@ pub const EXCHANGES: [&str; 7] = [
     "f",
     "missing",
 ];
+
+const POLICIES: [&str; 5] = ["ring", "ring", "ring_strict", "self-destruct", "reject"];
+const LIFETIMES: [&str; 3] = ["delete-if-unused-and-empty", "delete-on-close", "manual"];
 
 /// A session and what it has that its commands can name: most commands name what there is, or
 /// every session would fail at once.
@@ -62,23 +67,79 @@ pub fn some_ids(seeded: &mut Seeded) -> SequenceSet {
     set
 }
 
+/// Arguments of a queue: of any kind, now and then such that exclude each other.
+pub fn some_arguments(seeded: &mut Seeded) -> Vec<(&'static str, Value)> {
+    let text = |text: &str| Value::Str16(text.into());
+    let number = |seeded: &mut Seeded, below: usize| Value::U32(seeded.below(below) as u32);
+    let mut arguments = match seeded.below(8) {
+        0 => vec![("qpid.last_value_queue_key", text("k"))],
+        1 | 2 => vec![("qpid.priorities", number(seeded, 12))],
+        3 => vec![
+            ("x-qpid-priorities", Value::U8(4)),
+            ("qpid.fairshare", number(seeded, 4)),
+        ],
+        4 | 5 => vec![
+            ("qpid.group_header_key", text("k")),
+            ("qpid.shared_msg_group", Value::Bool(true)),
+        ],
+        _ => Vec::new(),
+    };
+    let more = [
+        ("qpid.max_count", number(seeded, 40)),
+        ("qpid.max_size", number(seeded, 3000)),
+        (
+            "qpid.policy_type",
+            text(POLICIES[seeded.below(POLICIES.len())]),
+        ),
+        ("qpid.flow_stop_count", number(seeded, 12)),
+        ("qpid.flow_resume_count", number(seeded, 6)),
+        ("qpid.alert_count", number(seeded, 12)),
+        ("qpid.auto_delete_timeout", number(seeded, 2)),
+        (
+            "qpid.lifetime-policy",
+            text(LIFETIMES[seeded.below(LIFETIMES.len())]),
+        ),
+        ("qpid.queue_msg_sequence", text("place")),
+        ("qpid.trace.id", text("me")),
+        ("qpid.filter", text("k IS NULL OR k <> 'b'")),
+        ("qpid.browse-only", Value::Bool(true)),
+        ("no-local", Value::Bool(true)),
+    ];
+    for (n, argument) in more.into_iter().enumerate() {
+        if seeded.once_in(if n < 6 { 5 } else { 20 }) {
+            arguments.push(argument);
+        }
+    }
+    arguments
+}
+
+/// Arguments of a queue, as a map, that do not exclude each other; half of the time there are none.
+pub fn sound_arguments(seeded: &mut Seeded) -> Map {
+    if seeded.once_in(2) {
+        return Map::new();
+    }
+    loop {
+        let arguments: Map = some_arguments(seeded).into_iter().collect();
+        if Settings::of("", &arguments, 5000).is_ok() {
+            return arguments;
+        }
+    }
+}
+
 pub fn queue_command(seeded: &mut Seeded, session: &Session) {
     let queue = usual(seeded, &QUEUES);
     match seeded.below(24) {
         0..=8 if queue != "missing" => {
-            let limit = seeded.below(40) as u32;
+            let arguments = some_arguments(seeded);
             let exchange = *seeded.pick(&EXCHANGES[..6]);
             let (exclusive, auto_delete) = (seeded.once_in(40), seeded.once_in(4));
             let durable = !seeded.once_in(3);
-            let (limited, has_alternate) = (seeded.once_in(6), seeded.once_in(3));
+            let has_alternate = seeded.once_in(3);
             session.declare_with(queue, |declare| {
                 declare.exclusive = exclusive;
                 declare.durable = durable;
                 declare.auto_delete = auto_delete;
-                if limited {
-                    let limit = [("qpid.max_count", Value::U32(limit))];
-                    declare.arguments = Some(limit.into_iter().collect());
-                }
+                declare.arguments = Some(arguments.into_iter().collect());
                 if has_alternate {
                     declare.alternate_exchange = Some(exchange.into());
                 }
@@ -142,10 +203,16 @@ pub fn publish(seeded: &mut Seeded, session: &Session) {
     let ttl = *seeded.pick(&[None, None, Some(0), Some(5), Some(u64::MAX)]);
     let body = "x".repeat(seeded.below(40));
     let accept = *seeded.pick(&[AcceptMode::NONE, AcceptMode::EXPLICIT]);
-    let message = message_with(key, &body, |delivery| {
+    let priority = seeded.below(12) as u8;
+    let mut message = message_with(key, &body, |delivery| {
         delivery.ttl = ttl;
         delivery.delivery_mode = (!seeded.once_in(9)).then_some(mode);
+        delivery.priority = (priority < 10).then_some(DeliveryPriority(priority));
     });
+    if seeded.once_in(2) {
+        let key = Value::Str16((*seeded.pick(&["a", "b", "c"])).into());
+        message = message.with_headers(&[("k", key)]);
+    }
     session.transfer(exchange, message, accept);
 }
 

@@ -482,6 +482,14 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// With application headers behind the delivery properties.
+    pub fn with_headers(mut self, headers: &[(&str, Value)]) -> Draft {
+        if let Some(header) = &mut self.header {
+            header.extend_from_slice(&message_properties(headers));
+        }
+        self
+    }
+
     /// As it is when it has been published to an exchange.
     pub fn published(self, exchange: &str) -> Message {
         Message::new(self.header.as_deref(), self.body.as_deref(), exchange)
@@ -511,6 +519,10 @@ pub fn message_with(key: &str, body: &str, change: impl FnOnce(&mut DeliveryProp
 
 /// A message with application headers.
 pub fn message_with_headers(key: &str, body: &str, headers: &[(&str, Value)]) -> Draft {
+    message(key, body).with_headers(headers)
+}
+
+fn message_properties(headers: &[(&str, Value)]) -> Vec<u8> {
     let properties = MessageProperties {
         application_headers: Some(headers.iter().cloned().collect()),
         ..Default::default()
@@ -519,11 +531,7 @@ pub fn message_with_headers(key: &str, body: &str, headers: &[(&str, Value)]) ->
     let mut bytes = (packed.bytes.len() as u32 + 2).to_be_bytes().to_vec();
     bytes.extend_from_slice(&packed.code.to_be_bytes());
     bytes.extend_from_slice(&packed.bytes);
-    let mut draft = message(key, body);
-    if let Some(header) = &mut draft.header {
-        header.extend_from_slice(&bytes);
-    }
-    draft
+    bytes
 }
 
 /// A set of the ids given.

@@ -1,7 +1,9 @@
 //! What a channel is told, in a form that tests compare.
 
 use ferrymq::broker::{Delivery, Effect};
-use ferrymq::wire::{CommandId, DetachCode, ErrorCode, RejectCode, SequenceSet, Struct32};
+use ferrymq::wire::{
+    AcquireMode, CommandId, DetachCode, ErrorCode, Map, RejectCode, SequenceSet, Struct32, header,
+};
 
 /// One thing told to a client, without the numbers that the harness checks by itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +40,9 @@ pub struct Arrived {
     pub redelivered: bool,
     pub ttl: Option<u64>,
     pub sync: bool,
+    pub acquire_mode: AcquireMode,
+    /// The application headers; empty without.
+    pub headers: Map,
 }
 
 /// An exception.
@@ -125,6 +130,19 @@ impl Arrived {
             redelivered: delivery.redelivered,
             ttl: delivery.ttl,
             sync: delivery.sync,
+            acquire_mode: delivery.subscription.acquire_mode,
+            headers: headers_of(&delivery),
         }
     }
+}
+
+/// The application headers of the header segment as it is sent.
+fn headers_of(delivery: &Delivery) -> Map {
+    let mut sent = Vec::new();
+    let message = &delivery.message;
+    message.delivered_header(delivery.redelivered, delivery.ttl, &mut sent);
+    let parts = header::split(&sent).expect("a sound header");
+    let properties = parts.message_properties.map(|at| parts.rest[at].to_vec());
+    let headers = properties.and_then(|octets| header::application_headers(&octets).ok()?);
+    headers.unwrap_or_default()
 }

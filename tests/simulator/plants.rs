@@ -87,7 +87,10 @@ fn planted_promise_not_kept_is_found() {
 
 #[test]
 fn planted_acknowledgement_before_the_sync_is_found() {
-    altered(&LOST, |setup| setup.plant = Plant::SentUnsynced);
+    // The member that comes back with less than it acknowledged may be the first to say so.
+    let own = "and its log ends at entry";
+    let words = [&LOST[..], &[own]].concat();
+    altered(&words, |setup| setup.plant = Plant::SentUnsynced);
 }
 
 #[test]

@@ -123,9 +123,11 @@ impl Core {
 
     /// The session that had a queue for itself has ended.
     pub(super) fn close(&mut self, id: QueueId, out: &mut Out) {
-        let queue = self.queues.get(id.0);
-        if queue.is_some_and(|queue| queue.lifetime.policy == LifetimePolicy::OnClose) {
-            self.delete_if_unused(id, out);
+        let goes = |queue: &Queue| {
+            queue.is_auto_delete && queue.lifetime.policy == LifetimePolicy::OnClose
+        };
+        if self.queues.get(id.0).is_some_and(goes) {
+            self.remove_queue(id, out);
         }
     }
 

@@ -4,10 +4,13 @@
 //! Who may have what is found without a walk: for each owner, and for the groups that nobody owns, the
 //! first messages of the groups are kept in order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::last_value::header_text;
-use crate::broker::encoding::record;
+use crate::broker::blocks::Blocks;
+use crate::broker::chunks::Chunks;
+use crate::broker::encoding::{Decoder, Encoder, EncodingError, Record, record};
 use crate::broker::message::Message;
 use crate::broker::slab::Slab;
 use crate::broker::subscription::SubscriptionRef;
@@ -26,7 +29,7 @@ pub struct Group {
     /// How many messages of it are acquired.
     pub acquired: u64,
     /// Where those are that can be had.
-    available: BTreeSet<u64>,
+    available: Chunks<u64, ()>,
 }
 record!(Group {
     name,
@@ -35,10 +38,25 @@ record!(Group {
     available
 });
 
+impl Record for Arc<Group> {
+    fn encode(&self, to: &mut Encoder) {
+        (**self).encode(to);
+    }
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
+        Ok(Arc::new(Group::decode(from)?))
+    }
+}
+
 impl Group {
     /// How many messages it has.
     pub fn messages(&self) -> u64 {
-        self.available.len() as u64 + self.acquired
+        self.available.len() + self.acquired
+    }
+
+    /// The first message that can be had.
+    fn head(&self) -> Option<u64> {
+        let (first, ()) = self.available.first()?;
+        Some(*first)
     }
 }
 
@@ -50,12 +68,12 @@ type Head = (u64, u32);
 pub struct Groups {
     /// The header that names the group.
     header: Text,
-    groups: Slab<Group>,
-    names: BTreeMap<Text, u32>,
+    groups: Slab<Arc<Group>>,
+    names: Chunks<Text, u32>,
     /// The slot of the group of each message.
-    of: BTreeMap<u64, u32>,
+    of: Blocks<u32>,
     /// The first messages of the groups of each owner; None is nobody.
-    heads: BTreeMap<Option<SubscriptionRef>, BTreeSet<Head>>,
+    heads: BTreeMap<Option<SubscriptionRef>, Chunks<Head, ()>>,
     /// A group has lost its owner: the first position of such a group that nobody has looked at.
     opened: Option<u64>,
 }
@@ -74,8 +92,8 @@ impl Groups {
         Groups {
             header,
             groups: Slab::default(),
-            names: BTreeMap::new(),
-            of: BTreeMap::new(),
+            names: Chunks::default(),
+            of: Blocks::default(),
             heads: BTreeMap::new(),
             opened: None,
         }
@@ -88,22 +106,22 @@ impl Groups {
 
     /// The groups that have messages, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Group> {
-        let slots = self.names.values();
-        slots.filter_map(|slot| self.groups.get(*slot))
+        let slots = self.names.iter().map(|(_, slot)| *slot);
+        slots.filter_map(|slot| Some(&**self.groups.get(slot)?))
     }
 
     /// The first message that a consumer may have: of a group that nobody owns, or of one of its own.
     pub fn first_for(&self, consumer: SubscriptionRef) -> Option<u64> {
         let first = |owner| {
-            let heads = self.heads.get(&owner)?;
-            Some(heads.first()?.0)
+            let ((first, _), ()) = self.heads.get(&owner)?.first()?;
+            Some(*first)
         };
         let (free, own) = (first(None), first(Some(consumer)));
         free.into_iter().chain(own).min()
     }
 
     pub(super) fn is_open(&self, position: u64, to: SubscriptionRef) -> bool {
-        let group = self.of.get(&position);
+        let group = self.of.get(position);
         let group = group.and_then(|slot| self.groups.get(*slot));
         group.is_none_or(|group| group.owner.is_none_or(|owner| owner == to))
     }
@@ -119,16 +137,16 @@ impl Groups {
     /// Changes a group, and what follows from it: its place among the heads, that it has no owner when
     /// nothing of it is acquired, and that it is no more when it has no messages.
     fn change(&mut self, slot: u32, change: impl FnOnce(&mut Group)) {
-        let Some(group) = self.groups.get_mut(slot) else {
+        let Some(group) = self.groups.get_mut(slot).map(Arc::make_mut) else {
             return;
         };
-        let (owner, head) = (group.owner, group.available.first().copied());
+        let (owner, head) = (group.owner, group.head());
         change(group);
         let was_owned = group.owner.is_some();
         if group.acquired == 0 {
             group.owner = None;
         }
-        let (new_owner, new_head) = (group.owner, group.available.first().copied());
+        let (new_owner, new_head) = (group.owner, group.head());
         if was_owned
             && new_owner.is_none()
             && let Some(first) = new_head
@@ -162,7 +180,7 @@ impl Groups {
             self.heads
                 .entry(new_owner)
                 .or_default()
-                .insert((head, slot));
+                .insert((head, slot), ());
         }
     }
 
@@ -174,22 +192,22 @@ impl Groups {
         let slot = match self.names.get(&name) {
             Some(slot) => *slot,
             None => {
-                let slot = self.groups.insert(Group {
+                let slot = self.groups.insert(Arc::new(Group {
                     name: name.clone(),
                     owner: None,
                     acquired: 0,
-                    available: BTreeSet::new(),
-                });
+                    available: Chunks::default(),
+                }));
                 self.names.insert(name, slot);
                 slot
             }
         };
-        self.of.insert(position, slot);
-        self.change(slot, |group| _ = group.available.insert(position));
+        self.of.push_at(position, slot);
+        self.change(slot, |group| _ = group.available.insert(position, ()));
     }
 
     pub(super) fn acquired(&mut self, position: u64, by: SubscriptionRef) {
-        if let Some(slot) = self.of.get(&position).copied() {
+        if let Some(slot) = self.of.get(position).copied() {
             self.change(slot, |group| {
                 group.available.remove(&position);
                 group.acquired += 1;
@@ -199,16 +217,16 @@ impl Groups {
     }
 
     pub(super) fn released(&mut self, position: u64) {
-        if let Some(slot) = self.of.get(&position).copied() {
+        if let Some(slot) = self.of.get(position).copied() {
             self.change(slot, |group| {
-                group.available.insert(position);
+                group.available.insert(position, ());
                 group.acquired -= 1;
             });
         }
     }
 
     pub(super) fn left(&mut self, position: u64, was_available: bool) {
-        if let Some(slot) = self.of.remove(&position) {
+        if let Some(slot) = self.of.remove(position) {
             self.change(slot, |group| match was_available {
                 true => _ = group.available.remove(&position),
                 false => group.acquired -= 1,
@@ -218,16 +236,22 @@ impl Groups {
 
     /// Only messages at these positions are left, all of them acquired.
     pub(super) fn left_but(&mut self, stays: &[u64]) {
-        self.of
-            .retain(|position, _| stays.binary_search(position).is_ok());
+        let mut kept = Blocks::default();
+        for position in stays {
+            if let Some(slot) = self.of.get(*position) {
+                kept.push_at(*position, *slot);
+            }
+        }
+        kept.set_tail(self.of.tail());
+        self.of = kept;
         self.heads.clear();
         self.opened = None;
-        let slots: Vec<u32> = self.names.values().copied().collect();
+        let slots: Vec<u32> = self.names.iter().map(|(_, slot)| *slot).collect();
         for slot in slots {
-            let Some(group) = self.groups.get_mut(slot) else {
+            let Some(group) = self.groups.get_mut(slot).map(Arc::make_mut) else {
                 continue;
             };
-            group.available.clear();
+            group.available = Chunks::default();
             if group.acquired == 0
                 && let Some(gone) = self.groups.remove(slot)
             {

@@ -42,6 +42,15 @@ impl Kind {
         }
     }
 
+    /// A message goes to a consumer.
+    #[inline]
+    pub fn taken(&mut self, priority: u8) {
+        match self {
+            Kind::Fifo | Kind::LastValue(_) | Kind::Groups(_) => {}
+            Kind::Priority(levels) => levels.taken(priority),
+        }
+    }
+
     /// A message is acquired.
     #[inline]
     pub fn acquired(&mut self, position: u64, priority: u8, by: SubscriptionRef) {

@@ -1,7 +1,7 @@
 //! A last value queue: of the messages with one value in a header it has the last.
 
-use std::collections::BTreeMap;
-
+use crate::broker::blocks::Blocks;
+use crate::broker::chunks::Chunks;
 use crate::broker::encoding::record;
 use crate::broker::message::Message;
 use crate::wire::Text;
@@ -19,14 +19,14 @@ pub(super) fn header_text(message: &Message, header: &str) -> Text {
 }
 
 /// The keys of a last value queue.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Hash)]
 pub struct LastValue {
     /// The header that has the key.
     header: Text,
     /// Where the last message of each key is.
-    positions: BTreeMap<Text, u64>,
+    positions: Chunks<Text, u64>,
     /// The key of each message.
-    keys: BTreeMap<u64, Text>,
+    keys: Blocks<Text>,
 }
 record!(LastValue {
     header,
@@ -39,8 +39,8 @@ impl LastValue {
     pub fn new(header: Text) -> LastValue {
         LastValue {
             header,
-            positions: BTreeMap::new(),
-            keys: BTreeMap::new(),
+            positions: Chunks::default(),
+            keys: Blocks::default(),
         }
     }
 
@@ -53,11 +53,11 @@ impl LastValue {
     pub(super) fn entered(&mut self, position: u64, message: &Message) {
         let key = header_text(message, &self.header);
         self.positions.insert(key.clone(), position);
-        self.keys.insert(position, key);
+        self.keys.push_at(position, key);
     }
 
     pub(super) fn left(&mut self, position: u64) {
-        if let Some(key) = self.keys.remove(&position)
+        if let Some(key) = self.keys.remove(position)
             && self.positions.get(&key) == Some(&position)
         {
             self.positions.remove(&key);
@@ -66,9 +66,15 @@ impl LastValue {
 
     /// Only messages at these positions are left.
     pub(super) fn left_but(&mut self, stays: &[u64]) {
-        self.keys
-            .retain(|position, _| stays.binary_search(position).is_ok());
-        self.positions
-            .retain(|_, position| stays.binary_search(position).is_ok());
+        let is_there = |position: &u64| stays.binary_search(position).is_ok();
+        let mut kept = Blocks::default();
+        for position in stays {
+            if let Some(key) = self.keys.get(*position) {
+                kept.push_at(*position, key.clone());
+            }
+        }
+        kept.set_tail(self.keys.tail());
+        self.keys = kept;
+        self.positions.retain(|_, position| is_there(position));
     }
 }

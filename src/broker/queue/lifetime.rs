@@ -13,7 +13,7 @@ pub enum LifetimePolicy {
     Unused,
     /// The same, and it is empty.
     UnusedAndEmpty,
-    /// The session that had it for itself has ended: whoever subscribes does not keep it.
+    /// The session that had it for itself has ended, whoever subscribes; or nobody uses it.
     OnClose,
 }
 record_enum!(LifetimePolicy { 0 = Unused, 1 = UnusedAndEmpty, 2 = OnClose });

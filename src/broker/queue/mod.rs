@@ -609,9 +609,8 @@ impl Queue {
             && self.was_used
             && self.owner.is_none()
             && match self.lifetime.policy {
-                LifetimePolicy::Unused => is_unsubscribed,
+                LifetimePolicy::Unused | LifetimePolicy::OnClose => is_unsubscribed,
                 LifetimePolicy::UnusedAndEmpty => is_unsubscribed && self.entries.is_empty(),
-                LifetimePolicy::OnClose => true,
             }
     }
 

@@ -65,7 +65,7 @@ impl Shares {
     }
 
     /// A message of a level has gone to a consumer.
-    fn gone(&mut self, level: usize) {
+    fn taken(&mut self, level: usize) {
         match self.first() == level && level == self.level as usize {
             true => self.count = self.count.saturating_add(1),
             false => (self.level, self.count) = (level as u32, 1),
@@ -165,10 +165,10 @@ impl Levels {
     }
 
     /// A message goes to a consumer: its level has had its turn.
-    pub fn gone(&mut self, priority: u8) {
+    pub(super) fn taken(&mut self, priority: u8) {
         let level = self.level_of(priority);
         if let Some(shares) = &mut self.shares {
-            shares.gone(level);
+            shares.taken(level);
         }
     }
 
