@@ -4,7 +4,9 @@ mod broker;
 
 use broker::{Broker, Session, Told, ids, range};
 use ferrymq::broker::Command;
-use ferrymq::wire::{AcceptMode, AcquireMode, Map, MessageSubscribe, SequenceSet, Value};
+use ferrymq::wire::{
+    AcceptMode, AcquireMode, Map, MessageSubscribe, RejectCode, SequenceSet, Value,
+};
 
 /// A session with a queue `q` of so many messages, whose bodies are their numbers from 0, and a
 /// subscription `d` that got all of them.
@@ -496,10 +498,11 @@ fn transfer_to_a_missing_exchange_is_not_found() {
 }
 
 #[test]
-fn transfer_that_no_queue_takes_is_completed_and_accepted() {
+fn transfer_that_no_queue_takes_is_completed_and_rejected() {
     let session = Broker::new().session("a");
     let id = session.transfer("", broker::message("nowhere", "0"), AcceptMode::EXPLICIT);
-    assert_eq!(session.told(), [Told::Accepted(ids([id]))]);
+    let code = RejectCode::UNROUTABLE;
+    assert_eq!(session.told(), [Told::Rejected(ids([id]), code)]);
     session.assert_untroubled();
 }
 

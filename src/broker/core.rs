@@ -447,9 +447,11 @@ impl Core {
                     self.deliveries_completed(session, &commands, out);
                 }
             }
-            Command::KnownCompleted { .. }
-            | Command::SessionFlush { .. }
-            | Command::Lost { .. } => self.apply_session_control(member, command, out),
+            Command::KnownCompleted { at, commands } => {
+                if let Some(session) = self.attached(key(at.connection), at.channel) {
+                    self.known_completed(session, &commands);
+                }
+            }
             Command::Headroom {
                 connection,
                 messages,
@@ -469,10 +471,11 @@ impl Core {
                     self.leave_session(session, true, out);
                 }
             }
-            Command::Confirmed { .. }
+            Command::SessionFlush { .. }
+            | Command::Confirmed { .. }
             | Command::Expected { .. }
             | Command::Gap { .. }
-            | Command::GrantTimeout { .. } => self.apply_resume_command(member, command, out),
+            | Command::GrantTimeout { .. } => self.session_control(member, command, out),
             Command::Tick => self.tick(out),
             Command::Continue => self.run_work(out),
             Command::MemberDown { member, epoch } => self.member_down(member, epoch, out),
@@ -481,38 +484,15 @@ impl Core {
                 at,
                 octets,
             } => self.body_part(key(connection), at, &octets),
-            Command::Configure(options) => {
-                self.options = *options;
-                self.purge_due = purge_due(self.time, &self.options);
-            }
-        }
-    }
-
-    /// What concerns the commands that a session's two sides have numbered.
-    fn apply_session_control(&mut self, member: MemberId, command: Command, out: &mut Out) {
-        let key = |number| ConnectionKey { member, number };
-        match command {
-            Command::KnownCompleted { at, commands } => {
-                if let Some(session) = self.attached(key(at.connection), at.channel) {
-                    self.known_completed(session, &commands);
-                }
-            }
-            Command::SessionFlush {
-                at,
-                expected,
-                confirmed,
-                completed,
-            } => {
-                if let Some(session) = self.attached(key(at.connection), at.channel) {
-                    self.session_flush(session, (expected, confirmed, completed), out);
-                }
-            }
             Command::Lost { at, delivery, text } => {
                 if let Some(session) = self.attached(key(at.connection), at.channel) {
                     self.lose(session, delivery, &text, out);
                 }
             }
-            _ => {}
+            Command::Configure(options) => {
+                self.options = *options;
+                self.purge_due = purge_due(self.time, &self.options);
+            }
         }
     }
 

@@ -422,7 +422,7 @@ impl Client {
                 self.completed(&commands, ledger);
                 Ok(())
             }
-            Effect::Accept { transfers, .. } => {
+            Effect::Accept { transfers, .. } | Effect::Reject { transfers, .. } => {
                 self.completed(&transfers, ledger);
                 Ok(())
             }

@@ -239,11 +239,30 @@ impl Session {
             Effect::Confirmed { commands, .. } => self.were_sent(commands),
             Effect::Expected { .. } => Ok(()),
             Effect::Exception { id, .. } => self.took_outgoing(*id),
-            Effect::Reject { .. }
-            | Effect::Timeout { .. }
-            | Effect::Flush { .. }
-            | Effect::Gap { .. } => Err(format!("nobody asked for {effect:?}")),
+            Effect::Reject { id, transfers, .. } => {
+                self.took_outgoing(*id)?;
+                self.rejected(transfers)
+            }
+            Effect::Timeout { .. } | Effect::Flush { .. } | Effect::Gap { .. } => {
+                Err(format!("nobody asked for {effect:?}"))
+            }
         }
+    }
+
+    /// Transfers went nowhere: that they were to go somewhere is an error.
+    fn rejected(&mut self, transfers: &SequenceSet) -> Result<(), String> {
+        for id in transfers.ids() {
+            if !self.to_be_accepted.contains(id) {
+                return Err(format!("{id} was rejected and did not wait for it"));
+            }
+            if let Some(Doing::Publish(keys)) = self.doings.get(&id.0)
+                && !keys.is_empty()
+            {
+                return Err(format!("{id} was rejected and goes to {keys:?}"));
+            }
+            self.to_be_accepted.remove_range(id, id);
+        }
+        Ok(())
     }
 
     fn were_sent(&self, commands: &SequenceSet) -> Result<(), String> {

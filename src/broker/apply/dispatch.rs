@@ -8,6 +8,7 @@
 use crate::broker::blocks::Blocks;
 use crate::broker::connections::Connection;
 use crate::broker::core::{Core, Work};
+use crate::broker::credit::Room;
 use crate::broker::dead::Reason;
 use crate::broker::effect::{Delivery, Effect, Out};
 use crate::broker::ids::{ConnectionKey, GroupTime, QueueId, QueueRef, SessionId, SubscriptionId};
@@ -145,14 +146,46 @@ fn pass(queue: &Queue, subscription: &mut Subscription, position: u64) {
     *cursor.unwrap_or(&mut subscription.cursor) = position + 1;
 }
 
-/// Keeps a delivery until its client has it. One that has very many is asked what it has.
-fn keep(
-    session: &mut Session,
-    subscription: &Subscription,
-    (queue, position): (QueueRef, u64),
-    (redelivered, sync): (bool, bool),
-    out: &mut Out,
-) {
+/// What a delivery leaves in its session.
+struct Noted {
+    queue: QueueRef,
+    position: u64,
+    room: Room,
+    is_acquired: bool,
+    redelivered: bool,
+    sync: bool,
+}
+
+/// Notes a delivery as long as something can come of it: until it is settled, and until its client has
+/// it where it may have to be sent again. A session that keeps very many is asked what it has.
+#[inline]
+fn note(session: &mut Session, subscription: &Subscription, noted: Noted, out: &mut Out) {
+    let Noted {
+        queue,
+        position,
+        room,
+        is_acquired,
+        redelivered,
+        sync,
+    } = noted;
+    let is_kept = session.kept.is_some();
+    let awaits_completion = room.is_some() || !subscription.is_acquiring || is_kept;
+    if is_acquired || awaits_completion {
+        let unsettled = Unsettled {
+            queue,
+            position,
+            subscription: subscription.reference,
+            room,
+            is_acquired,
+            is_in_transaction: false,
+            is_implicit: !subscription.is_explicit,
+            awaits_completion,
+        };
+        session.unsettled.push_at(session.outgoing_next, unsettled);
+    }
+    if !is_kept {
+        return;
+    }
     let tag = subscription.tag.clone();
     session.note_outgoing(|| Outgoing::Delivery {
         tag,
@@ -346,8 +379,8 @@ impl Core {
             queue.kind.taken(entry.stored.message.priority);
         }
         // One that may have to be sent again stays until its client has it.
-        let is_kept = session.kept.is_some();
-        let is_acquired = subscription.is_acquiring && (subscription.is_explicit || is_kept);
+        let waits = subscription.is_explicit || session.kept.is_some();
+        let is_acquired = subscription.is_acquiring && waits;
         if is_acquired {
             queue.acquire(position, subscription.reference);
         } else if subscription.is_acquiring {
@@ -357,34 +390,19 @@ impl Core {
             pass(queue, subscription, position);
         }
         let room = subscription.credit.spend(bytes);
-        let awaits_completion = room.is_some() || !subscription.is_acquiring || is_kept;
         subscription.delivered += 1;
-        let count = session.outgoing_next;
-        if is_acquired || awaits_completion {
-            let unsettled = Unsettled {
-                queue: queue.reference,
-                position,
-                subscription: subscription.reference,
-                room,
-                is_acquired,
-                is_in_transaction: false,
-                is_implicit: !subscription.is_explicit,
-                awaits_completion,
-            };
-            session.unsettled.push_at(count, unsettled);
-        }
         let every = u64::from(subscription.sync_frequency);
         let sync = every > 0 && subscription.delivered.is_multiple_of(every);
+        let noted = Noted {
+            queue: queue.reference,
+            position,
+            room,
+            is_acquired,
+            redelivered,
+            sync,
+        };
+        note(session, subscription, noted, out);
         let (channel, key) = (session.channel, session.connection);
-        if is_kept {
-            keep(
-                session,
-                subscription,
-                (queue.reference, position),
-                (redelivered, sync),
-                out,
-            );
-        }
         let (id, subscription) = (session.take_outgoing(), subscription.tag.clone());
         if let Some(connection) = self.connections.get_mut(session.connection_id)
             && !is_planted(Plant::HeadroomUnspent)

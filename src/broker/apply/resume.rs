@@ -29,14 +29,15 @@ enum Again {
 }
 
 impl Core {
-    /// The commands of this file.
-    pub(in crate::broker) fn apply_resume_command(
+    /// What both sides of a session say of their commands.
+    pub(in crate::broker) fn session_control(
         &mut self,
         member: MemberId,
         command: Command,
         out: &mut Out,
     ) {
-        let (Command::Confirmed { at, .. }
+        let (Command::SessionFlush { at, .. }
+        | Command::Confirmed { at, .. }
         | Command::Expected { at, .. }
         | Command::Gap { at, .. }
         | Command::GrantTimeout { at, .. }) = &command
@@ -51,6 +52,12 @@ impl Core {
             return;
         };
         match command {
+            Command::SessionFlush {
+                expected,
+                confirmed,
+                completed,
+                ..
+            } => self.session_flush(session, (expected, confirmed, completed), out),
             Command::Confirmed { commands, .. } => {
                 self.deliveries_confirmed(session, &commands, out);
             }
