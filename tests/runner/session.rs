@@ -8,7 +8,7 @@ use ferrymq::wire::{CommandId, DtxXaResult, MessageAcquired, SequenceSet, XaStat
 use super::branches::names_of;
 use super::ledger::{Certainty, End, Key, Ledger, NOBODY, Taken, TakenRef};
 use super::subscription::Subscription;
-use super::topology::{is_red, uid_of};
+use super::topology::{is_red, is_volatile, uid_of};
 
 /// What a command was sent for, until it is known to be done.
 #[derive(Clone, Debug)]
@@ -256,7 +256,7 @@ impl Session {
                 return Err(format!("{id} was rejected and did not wait for it"));
             }
             if let Some(Doing::Publish(keys)) = self.doings.get(&id.0)
-                && !keys.is_empty()
+                && keys.iter().any(|(queue, _)| !is_volatile(queue))
             {
                 return Err(format!("{id} was rejected and goes to {keys:?}"));
             }

@@ -30,6 +30,14 @@ pub const QUEUES: [(&str, bool, Promise); 8] = [
 pub const DEAD: &str = "dead";
 
 /// The exchange through which they go there.
+/// How queues are called that come and go: what is published to one may find it gone.
+pub const VOLATILE: &str = "volatile ";
+
+/// Whether a queue is one of those.
+pub fn is_volatile(queue: &str) -> bool {
+    queue.starts_with(VOLATILE)
+}
+
 const DEAD_EXCHANGE: &str = "dead.exchange";
 
 /// How many messages `small` holds.

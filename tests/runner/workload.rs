@@ -10,7 +10,7 @@ use super::cluster::Cluster;
 use super::ledger::{End, Key, TakenRef};
 use super::session::{Doing, Session, Transaction};
 use super::subscription::Subscription;
-use super::topology::{DEAD, QUEUES, RED, ROUTES, dead_of, declarations, message, route};
+use super::topology::{DEAD, QUEUES, RED, ROUTES, VOLATILE, dead_of, declarations, message, route};
 use super::world::{At, World};
 
 /// Connections open at once, and sessions on one.
@@ -188,7 +188,7 @@ impl<C: Cluster> World<C> {
     }
 
     fn volatile_queue(&mut self) -> String {
-        format!("volatile {}", self.dice.below(6))
+        format!("{VOLATILE}{}", self.dice.below(6))
     }
 
     fn someone_subscribes(&mut self) {
