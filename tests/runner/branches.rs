@@ -25,7 +25,7 @@ struct Prepared {
 /// All branches.
 #[derive(Debug, Default)]
 pub struct Branches {
-    /// Those of which it is not known that they have had their outcome.
+    /// Those in which work was ended, and of which it is not known that they have had their outcome.
     open: BTreeSet<String>,
     prepared: BTreeMap<String, Prepared>,
     /// How many were seen to be prepared.
@@ -35,8 +35,8 @@ pub struct Branches {
 }
 
 impl Ledger {
-    /// Somebody begins to work in a branch.
-    pub fn branch_begun(&mut self, name: &str) {
+    /// Somebody ends the work in a branch: from then on it outlives the session.
+    pub fn branch_ended(&mut self, name: &str) {
         self.branches.open.insert(name.to_owned());
     }
 
@@ -224,7 +224,6 @@ impl<C: Cluster> World<C> {
             ..Transaction::default()
         };
         self.session(at).branch = Some(branch);
-        self.ledger.branch_begun(&name);
         self.command(at, false, request(DtxRequest::Select), Doing::Other);
         let start = DtxRequest::Start {
             xid: xid(&name),
@@ -242,6 +241,7 @@ impl<C: Cluster> World<C> {
             fail: false,
             suspend: false,
         };
+        self.ledger.branch_ended(&name);
         self.command(at, false, request(end), Doing::Other);
         match self.dice.below(6) {
             0 => {
