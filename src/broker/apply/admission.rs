@@ -120,7 +120,10 @@ impl Core {
                 }
             }
         };
-        self.run_work(out);
+        // Not before the message has come in for which others are to leave.
+        if left > 0 && self.queue(id).alternate.is_some() {
+            self.run_work(out);
+        }
         result
     }
 
