@@ -248,6 +248,28 @@ fn message_that_makes_room_in_a_ring_is_dead_whether_acquired_or_not() {
 }
 
 #[test]
+fn large_message_makes_very_many_of_a_ring_dead_letters() {
+    let broker = Broker::new();
+    let many: u32 = 1500;
+    let size = broker::message("q", "1").published("").size();
+    let max = u64::from(many) * (size + 10);
+    let ring = [
+        ("qpid.policy_type", text("ring")),
+        ("qpid.max_size", Value::U64(max)),
+    ];
+    let session = with_dead_letters(&broker, &ring);
+    session.publish_many("q", 0, many);
+    let large = "x".repeat(usize::try_from(max - size).expect("small"));
+    session.publish("q", &large);
+    assert_eq!(bodies(&session, "q").last(), Some(&large));
+    assert!(session.count("q") <= 2);
+    let dead = bodies(&session, "dead");
+    let expected: Vec<String> = (0..many).map(|number| number.to_string()).collect();
+    assert!(dead == expected[..dead.len()], "in their order");
+    assert_eq!(dead.len() as u32 + session.count("q"), many + 1);
+}
+
+#[test]
 fn message_of_the_lowest_priority_in_a_ring_says_that_it_was() {
     let broker = Broker::new();
     let ring = [

@@ -120,7 +120,9 @@ impl Core {
                 }
             }
         };
-        self.run_work(out);
+        if self.queue(id).alternate.is_some() {
+            self.run_work(out);
+        }
         if has_more {
             // Only when the new message is in does the queue hold too much.
             self.work.push_back(Work::Evict(reference));
