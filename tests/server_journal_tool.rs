@@ -104,3 +104,17 @@ fn journal_that_is_in_use_or_not_there_has_status_2() {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(!none.0.exists(), "looking makes nothing");
 }
+
+#[test]
+fn members_journal_is_checked_and_not_repaired() {
+    let directory = Directory::used("tool-member");
+    let member = Directory(directory.0.with_extension("cluster"));
+    std::fs::create_dir(&member.0).expect("a directory");
+    std::fs::rename(&directory.0, member.0.join("member")).expect("it is ours");
+    let output = member.journal("check", &[]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let output = member.journal("repair", &[]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("let the broker join again"), "{told}");
+}

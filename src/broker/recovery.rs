@@ -394,6 +394,16 @@ impl Recovery {
         Ok(())
     }
 
+    /// Messages at places of queues that are not known: they were deleted, or nothing that was read
+    /// declared them.
+    pub fn stray_count(&self) -> u64 {
+        let is_known = |key: &&QueueKey| {
+            self.core.queue_keys.contains_key(key) || self.rerouting.contains_key(key)
+        };
+        let strays = self.places.iter().filter(|(key, _)| !is_known(key));
+        strays.map(|(_, places)| places.count()).sum()
+    }
+
     /// The core. `elapsed` are the milliseconds for which the broker was down, as far as that is known:
     /// group time goes on by them.
     ///

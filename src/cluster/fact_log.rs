@@ -225,6 +225,8 @@ pub struct FactLog {
     said: Said,
     /// Where the last record ends; 0 before the first.
     end: u64,
+    /// Messages that were read and are in no queue that is known.
+    strays: u64,
     failure: Option<String>,
     plant: Plant,
 }
@@ -304,6 +306,11 @@ impl FactLog {
     /// What the segments say, by number.
     pub(super) fn contents(&self) -> &BTreeMap<u64, Contents> {
         &self.said.contents
+    }
+
+    /// Messages that were read and are in no queue that is known.
+    pub fn strays(&self) -> u64 {
+        self.strays
     }
 
     /// Octets that a copy would take of what a segment says of definitions, and of messages that have
@@ -519,6 +526,7 @@ impl Reading {
             _ => self.last_wall,
         };
         let elapsed = last_wall.map_or(0, |last| wall.saturating_sub(last));
+        let strays = self.recovery.stray_count();
         let core = self.recovery.finish(elapsed);
         let core = core.map_err(LogError::Contradiction)?;
         let log = FactLog {
@@ -530,6 +538,7 @@ impl Reading {
             },
             said: self.said,
             end: 0,
+            strays,
             failure: None,
             plant: opening.plant,
         };

@@ -16,13 +16,18 @@ use super::{limits, listen, members, plant, sequencer, storage};
 use crate::broker;
 use crate::broker::ids::MemberId;
 use crate::cluster::Group;
-use crate::cluster::entry_log::{self, EntryLog};
+use crate::cluster::entry_log::{self, EntryLog, LogError};
 use crate::cluster::paging::MemoryLimit;
 use crate::cluster::raft::Live;
-use crate::store;
+use crate::store::{self, OpenError};
 
 /// The folder in the data directory for the store of a member.
 const FOLDER: &str = "member";
+
+/// What to do about a member's journal that cannot be gone on with.
+const REPLACED: &str = "A member has to have every entry, so a repair does not help here: with the data \
+                        directory removed the broker joins again and gets all from the others, as long as \
+                        these have a majority";
 
 /// A member that takes part.
 pub struct Cluster {
@@ -36,6 +41,11 @@ pub struct Cluster {
 /// Whether a data directory is that of a member of a cluster.
 pub fn is_in(directory: &Path) -> bool {
     directory.join(FOLDER).exists()
+}
+
+/// Where the store of a member is in its data directory.
+pub fn store_in(directory: &Path) -> PathBuf {
+    directory.join(FOLDER)
 }
 
 impl Cluster {
@@ -62,7 +72,10 @@ impl Cluster {
         };
         let opened = EntryLog::open(Arc::new(disk), &log_options, random().max(1));
         let shown = directory.display();
-        let (log, found) = opened.map_err(|error| format!("{shown}: {error}"))?;
+        let (log, found) = opened.map_err(|error| match error {
+            LogError::Journal(OpenError::Disk { .. }) => format!("{shown}: {error}"),
+            error => format!("{shown}: {error}. {REPLACED}"),
+        })?;
         let id = (MemberId(found.store_id), random());
         let plane = Plane::new(&options.cluster, id, log, (&directory, clock))?;
         let plane = Arc::new(plane.with_plant(planted.member));
@@ -77,7 +90,7 @@ impl Cluster {
             bytes_max: storage::memory_bytes_max(options),
         };
         live.page_with(storage::pages_in(&directory, options, id.0.0, memory)?);
-        live.read(|core| storage::tell(&directory, options, core, &found));
+        storage::tell(&directory, options, None, &found);
         sequencers.spawn(sequencer::run(live.clone(), clock));
         tasks.spawn(dialing::run(plane.clone(), live.clone()));
         let shared = (known_hosts.clone(), core_options.clone());

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::storage;
+use super::{cluster, storage};
 use crate::store::{self, Flaw, Mended, RealDisk, Repaired, Report};
 
 /// The status of a check that found damage.
@@ -73,10 +73,22 @@ pub fn run(options: Options) -> ExitCode {
 /// it, nothing need be written, and what cannot be locked is checked all the same.
 fn open(place: &Where, is_repair: bool) -> Result<RealDisk, String> {
     let directory = place.data_dir.clone();
-    let directory = directory.unwrap_or_else(storage::default_directory);
+    let mut directory = directory.unwrap_or_else(storage::default_directory);
     if !directory.exists() {
         return Err(format!(
             "{}: there is no such directory",
+            directory.display()
+        ));
+    }
+    let is_of_member = cluster::is_in(&directory);
+    if is_of_member {
+        directory = cluster::store_in(&directory);
+    }
+    if is_of_member && is_repair {
+        return Err(format!(
+            "{}: this is a member of a cluster, which has to have every entry: a mended journal would \
+             not do. Remove the data directory, and let the broker join again: it gets all from the \
+             others",
             directory.display()
         ));
     }

@@ -1,6 +1,6 @@
 //! The members of a lockstep group and their directories.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::store::{self, Disk};
 
 /// Makes a directory, if need be, so that its name survives a crash.
 pub(super) fn make_directory(directory: &Path) -> io::Result<()> {
-    fs::create_dir_all(directory)?;
+    store::make_directories(directory)?;
     let parent = directory.parent();
     let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
@@ -88,7 +88,7 @@ pub fn start(
     let (seats, found): Started<_> = started.map_err(|error| format!("{shown}: {error}"))?;
     for (place, (seat, found)) in seats.iter().zip(&found).enumerate() {
         let directory = member_directory(directory, place);
-        seat.read(|core| storage::tell(&directory, options, core, found));
+        seat.read(|core| storage::tell(&directory, options, Some(core), found));
     }
     Ok(seats)
 }

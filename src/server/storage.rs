@@ -89,7 +89,8 @@ pub fn start(
     };
     let opened = FactLog::open(Arc::new(disk), &journal, core_options.clone(), &opening);
     let (log, core, found) = opened.map_err(|error| format!("{}: {error}", directory.display()))?;
-    tell(&directory, options, &core, &found);
+    tell(&directory, options, Some(&core), &found);
+    tell_of_strays(&directory, log.strays(), &found);
     let memory = *log.memory();
     let member = MemberId(found.store_id);
     let epoch = 1;
@@ -156,6 +157,19 @@ pub(super) fn pages_in(
     Ok(Paging::new(journal, memory))
 }
 
+/// Logs that messages are in no queue, once a repair has set parts of the journal aside: the queue may
+/// have been declared there. Without one their queue was deleted.
+fn tell_of_strays(directory: &Path, strays: u64, found: &store::Recovery) {
+    if strays > 0 && found.gaps > 0 {
+        tracing::error!(
+            target: "Store",
+            "{}: {strays} messages are in no queue that is known: it was deleted, or was declared in what \
+             a repair set aside. The files as they were before are beside the journal (damaged-*)",
+            directory.display()
+        );
+    }
+}
+
 /// Removes what is in a directory, if there is one, and not itself: it may be a file system of its own.
 fn empty(directory: &Path) -> std::io::Result<()> {
     let entries = match std::fs::read_dir(directory) {
@@ -174,11 +188,12 @@ fn empty(directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Logs what was found in a directory.
+/// Logs what was found in a directory, and what came of it where that is known already: a member of a
+/// cluster applies what its group says is in the order.
 pub(super) fn tell(
     directory: &Path,
     options: &Options,
-    core: &broker::Core,
+    core: Option<&broker::Core>,
     found: &store::Recovery,
 ) {
     let directory = directory.display();
@@ -205,9 +220,13 @@ pub(super) fn tell(
             "Nothing waits for the disk (--journal-sync no): a power cut loses what was confirmed"
         );
     }
-    match found.is_new {
-        true => notice!("Store", "New data directory {directory}"),
-        false => notice!(
+    match core {
+        _ if found.is_new => notice!("Store", "New data directory {directory}"),
+        None => notice!(
+            "Store",
+            "The journal in {directory} is read: the group says what of it counts"
+        ),
+        Some(core) => notice!(
             "Store",
             "Recovered {} queues with {} messages from {directory}",
             core.queue_count(),

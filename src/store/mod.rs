@@ -50,7 +50,7 @@ pub use error::{Damage, Damages, Flaw, OpenError, RecordTooLarge, RemoveError};
 pub use examination::Progress;
 pub use journal::{Journal, Waker};
 pub use options::{Options, Plant, SyncMode};
-pub use real::{LockError, RealDisk};
+pub use real::{LockError, RealDisk, make_directories};
 pub use repair::{Mended, Repaired, repair};
 pub use segment::{Part, Place, RecordAt, SegmentInfo, SegmentUse};
 pub use simulated::SimulatedDisk;

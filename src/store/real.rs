@@ -1,9 +1,9 @@
 //! The machine's disk.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, IoSlice, Read, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -67,6 +67,19 @@ impl fmt::Display for LockError {
 
 impl std::error::Error for LockError {}
 
+/// Who may read what is kept: nobody but the broker's user. Messages are nobody else's business.
+const FOLDER_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+
+/// Makes a directory and those above it that are missing, for the broker's user alone.
+///
+/// # Errors
+/// The file system refuses.
+pub fn make_directories(directory: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(FOLDER_MODE).create(directory)
+}
+
 impl RealDisk {
     /// The folder of the journal in a store's directory.
     pub const FOLDER: &str = JOURNAL;
@@ -81,7 +94,7 @@ impl RealDisk {
         let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let new = folder.ancestors().take_while(is_new).map(Path::to_owned);
         let new: Vec<PathBuf> = new.collect();
-        fs::create_dir_all(&folder).map_err(|error| LockError::Disk {
+        make_directories(&folder).map_err(|error| LockError::Disk {
             directory: folder.clone(),
             error,
         })?;
@@ -90,6 +103,7 @@ impl RealDisk {
             .write(true)
             .create(true)
             .truncate(false)
+            .mode(FILE_MODE)
             .open(directory.join(LOCK))
             .map_err(refused)?;
         match lock.try_lock() {
@@ -208,6 +222,7 @@ impl Disk for RealDisk {
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create_new(true);
+        options.mode(FILE_MODE);
         Ok(Arc::new(RealFile(options.open(self.folder.join(name))?)))
     }
 

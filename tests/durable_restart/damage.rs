@@ -298,3 +298,38 @@ async fn files_of_the_store_beside_the_segments_are_not_missed_in_silence() {
         }
     }
 }
+
+#[tokio::test]
+async fn messages_whose_queue_was_declared_in_what_a_repair_set_aside_are_told_at_the_start() {
+    let directory = store().await;
+    let first = with_records(&directory).swap_remove(0);
+    let mut octets = read(&first);
+    // The first record is what declares the queue.
+    octets[HEADER_BYTES + MARK_BYTES] ^= 0xFF;
+    write(&first, &octets);
+    let repaired = std::process::Command::new(env!("CARGO_BIN_EXE_ferrymq"))
+        .args(["journal", "repair", "--data-dir", directory.text()])
+        .output();
+    assert!(repaired.expect("the tool was built").status.success());
+    let mut broker = open(&directory).expect("it is repaired");
+    broker.log_line("40 messages are in no queue that is known");
+    broker.log_line("Recovered 0 queues");
+}
+
+#[tokio::test]
+async fn what_is_kept_is_for_the_brokers_user_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = Directory::new();
+    let below = directory.path().join("made/by/it");
+    let data_dir = below.to_str().expect("a path that is text");
+    let _broker = Broker::start(&["--data-dir", data_dir]);
+    let mode = |path: &Path| {
+        let found = fs::metadata(path).expect("it is there");
+        found.permissions().mode() & 0o777
+    };
+    assert_eq!(mode(&below), 0o700);
+    assert_eq!(mode(&below.join("journal")), 0o700);
+    for file in fs::read_dir(below.join("journal")).expect("a journal") {
+        assert_eq!(mode(&file.expect("a file").path()), 0o600);
+    }
+}

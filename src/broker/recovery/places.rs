@@ -85,6 +85,15 @@ impl Default for Places {
 }
 
 impl Places {
+    /// How many messages are at places.
+    pub fn count(&self) -> u64 {
+        let is_there = |position: &u64| *position >= self.before && !self.left.contains(*position);
+        self.entries
+            .keys()
+            .filter(|position| is_there(position))
+            .count() as u64
+    }
+
     /// No message will come to a position before this one any more.
     pub fn go_on_at(&mut self, tail: u64) {
         self.tail = self.tail.max(tail);

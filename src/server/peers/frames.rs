@@ -74,6 +74,11 @@ pub enum FrameError {
 impl fmt::Display for FrameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            FrameError::Length { length, .. } if is_of_tls(*length) => write!(
+                f,
+                "it speaks TLS and this member does not: a member of a cluster with a key or \
+                 certificates needs them, too"
+            ),
             FrameError::Length { length, length_max } => write!(
                 f,
                 "a frame of {length} octets at offset 0, where 1 to {length_max} are allowed"
@@ -81,6 +86,12 @@ impl fmt::Display for FrameError {
             FrameError::Kind(kind) => write!(f, "a frame of the unknown kind {kind} at offset 4"),
         }
     }
+}
+
+/// Whether what stands where a length should be is the beginning of a record of TLS: a handshake or an
+/// alert, of any version.
+fn is_of_tls(length: usize) -> bool {
+    matches!(length >> 16, 0x1503 | 0x1603)
 }
 
 /// Octets of the length.
@@ -190,6 +201,14 @@ mod tests {
             let taken = take(&mut left, 7);
             assert_eq!(taken, Ok(Some((kind, Bytes::from_static(b"octets")))));
             assert_eq!(left, octets(b"rest"));
+        }
+    }
+
+    #[test]
+    fn a_record_of_tls_is_called_by_its_name() {
+        for first in [[0x15, 3, 3, 0], [0x16, 3, 1, 2]] {
+            let error = take(&mut octets(&first), 256).expect_err("it is no frame");
+            assert!(error.to_string().contains("it speaks TLS"), "{error}");
         }
     }
 

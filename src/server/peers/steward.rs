@@ -219,8 +219,8 @@ fn tell_of_no_quorum(plane: &Plane, live: &Live, view: &View) {
     if voters.is_empty() {
         tracing::warn!(
             target: "Cluster",
-            "This member is not let in yet: the members of group {:x} have no quorum, or it cannot \
-             reach the one that leads",
+            "This member is not let in yet: the members of group {:x} still wait for the one whose place \
+             it takes (--cluster-down-after), have no quorum, or it cannot reach the one that leads",
             live.group()
         );
         return;
@@ -240,12 +240,15 @@ fn tell_of_no_quorum(plane: &Plane, live: &Live, view: &View) {
         .iter()
         .map(|(member, newcomer)| format!("{:x} at {}", member.0, newcomer.address))
         .collect();
+    let why = match missing.is_empty() {
+        true => "all are connected and none leads: they are slow, or about to elect one".to_owned(),
+        false => format!("these are missing: {}", missing.join(", ")),
+    };
     tracing::error!(
         target: "Cluster",
-        "No quorum: of {} members these are missing: {}. Nothing goes on without a majority, and nobody \
-         begins again with an empty state",
-        voters.len(),
-        missing.join(", ")
+        "No quorum: of {} members {why}. Nothing goes on without a majority, and nobody begins again \
+         with an empty state",
+        voters.len()
     );
     if !newcomers.is_empty() {
         tracing::error!(
