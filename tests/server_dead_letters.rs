@@ -2,7 +2,14 @@
 //! members that must stay alike.
 
 mod durable_support;
+mod server_raft {
+    // Of what the tests of members have, some.
+    #[allow(dead_code)]
+    pub mod members;
+}
 mod server_support;
+
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use durable_support::Directory;
 use ferrymq::client::{Client, Flow, Message, Options, Session};
@@ -10,6 +17,7 @@ use ferrymq::wire::url::Url;
 use ferrymq::wire::{
     Command, DeliveryMode, ExchangeBind, Map, MessageSubscribe, QueueDeclare, SequenceSet, Value,
 };
+use server_raft::members::Members;
 use server_support::Broker;
 
 /// Octets of a body.
@@ -23,7 +31,10 @@ async fn session(broker: &Broker, member: usize) -> (Client, Session) {
     let url: Url = address.parse().expect("a URL");
     let client = Client::connect(&url, &Options::default()).await;
     let client = client.expect("it listens");
-    let session = client.session("s").await.expect("a session");
+    // Sessions of one user on all members have names of their own.
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = COUNT.fetch_add(1, Ordering::Relaxed).to_string();
+    let session = client.session(&name).await.expect("a session");
     (client, session)
 }
 
@@ -138,4 +149,35 @@ async fn members_agree_on_what_has_expired() {
     drop((client, session));
     broker.signal("TERM");
     assert!(broker.wait().success(), "the members' states are the same");
+}
+
+/// Takes the only message of `q`, and does not accept it.
+async fn take_one(session: &Session) {
+    let subscribe = MessageSubscribe {
+        queue: "q".into(),
+        destination: "taker".into(),
+        ..MessageSubscribe::default()
+    };
+    let subscribed = session.subscribe(subscribe, Flow::Window(1)).await;
+    let mut subscription = subscribed.expect("a subscription");
+    subscription.next().await.expect("a message");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_count_deliveries_together_and_over_a_kill() {
+    let members = Members::new(3, &[]);
+    let mut brokers = members.start_all();
+    let (_first, keeper) = session(&brokers[0], 0).await;
+    let twice = [("qpid.max_delivery_count", Value::U32(2))];
+    declare_with_dead_letters(&keeper, &twice).await;
+    publish(&keeper, 0, None).await;
+    keeper.sync().await.expect("it is taken");
+    let (_second, taker) = session(&brokers[1], 0).await;
+    take_one(&taker).await;
+    brokers[1].signal("KILL");
+    brokers[1].wait();
+    let (third, taker) = session(&brokers[2], 0).await;
+    take_one(&taker).await;
+    drop((third, taker));
+    take_dead(&keeper, 0..1, "UNDELIVERABLE").await;
 }
