@@ -4,7 +4,9 @@ mod broker;
 
 use broker::{Broker, Session, Told, ids, range};
 use ferrymq::broker::Command;
-use ferrymq::wire::{AcceptMode, AcquireMode, Map, MessageSubscribe, SequenceSet, Value};
+use ferrymq::wire::{
+    AcceptMode, AcquireMode, Map, MessageSubscribe, RejectCode, SequenceSet, Value,
+};
 
 /// A session with a queue `q` of so many messages, whose bodies are their numbers from 0, and a
 /// subscription `d` that got all of them.

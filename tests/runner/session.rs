@@ -188,20 +188,21 @@ impl Session {
                 self.took_outgoing(*id)?;
                 self.rejected(transfers)
             }
-            Effect::Timeout { .. }
-            | Effect::Flush { .. }
-            | Effect::Gap { .. } => Err(format!("nobody asked for {effect:?}")),
+            Effect::Timeout { .. } | Effect::Flush { .. } | Effect::Gap { .. } => {
+                Err(format!("nobody asked for {effect:?}"))
+            }
         }
     }
 
-    /// Transfers went nowhere: that they were to go somewhere is an error.
+    /// Transfers went nowhere: that they were to go somewhere is an error, but for queues that go when
+    /// the broker ends.
     fn rejected(&mut self, transfers: &SequenceSet) -> Result<(), String> {
         for id in transfers.ids() {
             if !self.to_be_accepted.contains(id) {
                 return Err(format!("{id} was rejected and did not wait for it"));
             }
             if let Some(Doing::Publish(keys)) = self.doings.get(&id.0)
-                && !keys.is_empty()
+                && !keys.iter().all(|(queue, _)| queue.starts_with("volatile "))
             {
                 return Err(format!("{id} was rejected and goes to {keys:?}"));
             }
