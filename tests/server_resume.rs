@@ -2,6 +2,7 @@
 //! cut again and again amid publishing and consuming, at any octet, and everything arrives once.
 
 mod durable_support;
+#[allow(dead_code)]
 #[path = "server_raft/members.rs"]
 mod members;
 #[path = "server_resume/relay.rs"]

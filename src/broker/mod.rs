@@ -11,7 +11,7 @@
 //! left goes on in `Continue` entries, which the core asks for through [`Core::wants`].
 //!
 //! What is where: `command` and `effect` are the two sides; `core` holds the state and `apply/`
-//! what each command does to it; `connections`, `session`, `subscription`, `queue`, `exchange`,
+//! what each command does to it; `connections`, `session`, `kept`, `subscription`, `queue`, `exchange`,
 //! `exchanges`, `message` are the parts; `branch` is work of distributed transactions; `dead` is why messages
 //! leave a queue unasked, `routed` what an exchange does with all of its own; `parts` are messages on their way; `held` and `paging` know
 //! what is in memory; `blocks`, `slab`, `ring`, `ranges`, `credit`, `selector`, `arguments` are what they are

@@ -249,7 +249,8 @@ impl Session {
         }
     }
 
-    /// Transfers went nowhere: that they were to go somewhere is an error.
+    /// Transfers went nowhere: that they were to go somewhere is an error, but for queues that go when
+    /// the broker ends.
     fn rejected(&mut self, transfers: &SequenceSet) -> Result<(), String> {
         for id in transfers.ids() {
             if !self.to_be_accepted.contains(id) {
