@@ -36,8 +36,8 @@ const fn row(plant: &'static str, says: &'static [&'static str]) -> Row {
     }
 }
 
-/// What was accepted is there, or was known to be gone and is.
-const RETURNED: &[&str] = &["accept: Completed", "was_there: Some(false)"];
+/// What was accepted, by itself or in a transaction, is there, or was known to be gone and is.
+const RETURNED: &[&str] = &["accept: Completed", "accept: In(", "was_there: Some(false)"];
 
 const PLANTS: [Row; 7] = [
     row("accept-not-said", RETURNED),
