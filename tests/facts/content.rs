@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ferrymq::broker::Request;
 use ferrymq::broker::message::Message;
-use ferrymq::wire::{self, DeliveryMode, DeliveryProperties};
+use ferrymq::wire::{self, DeliveryMode, DeliveryProperties, Value};
 
 /// Queues from start to end.
 pub const QUEUES: [&str; 9] = ["a", "b", "f1", "f2", "n", "p", "r", "d1", "d2"];
@@ -48,6 +48,16 @@ pub fn declare_with_alternate(queue: &str) -> Request {
     }))
 }
 
+/// A request to make a queue whose rejected messages say so in [`DEAD`], and expire no more.
+fn declare_rejecting(queue: &str) -> Request {
+    let marks = [("qpid.dead_letter", Value::Str16("rejected".into()))];
+    Request::QueueDeclare(Box::new(wire::QueueDeclare {
+        alternate_exchange: Some(DEAD.into()),
+        arguments: Some(marks.into_iter().collect()),
+        ..declare(queue)
+    }))
+}
+
 /// A request to bind.
 pub fn bind(queue: &str, exchange: &str, key: &str) -> Request {
     Request::ExchangeBind(Box::new(wire::ExchangeBind {
@@ -77,7 +87,7 @@ pub fn declarations() -> Vec<Request> {
     }))];
     for queue in QUEUES.into_iter().chain([TRANSIENT]) {
         all.push(match queue == REJECTING {
-            true => declare_with_alternate(queue),
+            true => declare_rejecting(queue),
             false => Request::QueueDeclare(Box::new(declare(queue))),
         });
     }

@@ -408,17 +408,19 @@ impl Ledger {
             let thing = Thing::Message(queue.clone(), *uid);
             self.remove(&thing, changed);
             if queue == REJECTING {
-                self.go_on(&thing, changed);
+                self.go_on(&thing, Some(NEVER), changed);
             }
         }
     }
 
-    /// A message goes from where it was to the queues for such.
-    fn go_on(&mut self, thing: &Thing, changed: &mut Changed) {
+    /// A message goes from where it was to the queues for such. One that is marked there as dead has
+    /// another time to expire, which is given.
+    fn go_on(&mut self, thing: &Thing, expires: Option<u64>, changed: &mut Changed) {
         let (Thing::Message(_, uid), Some(item)) = (thing, self.items.get(thing)) else {
             return;
         };
-        let (kind, may_be_gone) = ((item.is_durable, item.expires), item.may_be_gone);
+        let kind = (item.is_durable, expires.unwrap_or(item.expires));
+        let may_be_gone = item.may_be_gone;
         for queue in self.route(DEAD, "") {
             self.come(queue.clone(), *uid, kind, None, changed);
             if let Some(item) = self.items.get_mut(&Thing::Message(queue, *uid)) {
@@ -469,7 +471,7 @@ impl Ledger {
         self.remove(&Thing::Queue(queue.into()), changed);
         for thing in self.messages_of(queue) {
             self.remove(&thing, changed);
-            self.go_on(&thing, changed);
+            self.go_on(&thing, None, changed);
         }
         let bindings: Vec<Thing> = self.items.keys().cloned().collect();
         for thing in bindings {
