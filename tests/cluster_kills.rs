@@ -354,6 +354,7 @@ impl Run<'_> {
             last.push(told.to_owned());
         }
         // Whoever ended last has applied what the others said when they ended.
+        last.sort_unstable();
         last.dedup();
         match last.len() < MEMBERS {
             true => Ok(()),

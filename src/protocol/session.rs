@@ -130,7 +130,8 @@ impl Connection {
         );
     }
 
-    /// Ends a session with an error, as qpidd does: `execution.exception` as the command `id`,
+    /// Ends a session with an error, as qpidd does: `execution.exception` as the command `id`, or as the
+    /// one after the last that went out when some before it did not (nothing comes behind it),
     /// then `session.detach`; what comes on the channel is dropped until the peer's `detached`.
     /// Nothing happens on a channel without a session.
     pub fn fail_session(&mut self, channel: u16, id: CommandId, mut exception: ExecutionException) {
@@ -138,6 +139,8 @@ impl Connection {
             let bytes = cut(description, limits::EXCEPTION_TEXT_BYTES_MAX).len();
             description.truncate(bytes);
         }
+        let last_sent = self.channels.channel(channel);
+        let id = last_sent.and_then(|found| found.next_sent).unwrap_or(id);
         self.send_command(
             channel,
             id,

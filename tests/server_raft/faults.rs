@@ -1,14 +1,17 @@
 //! Members that end, are killed, lose their disks, or hear of too few others.
 
+use std::time::Duration;
+
 use ferrymq::client::{Client, Options};
 use ferrymq::wire::url::Url;
+use tokio::time::{sleep, timeout};
 
 use super::members::{Members, ended_well, leader};
 use crate::durable_support::{
     Directory, accept, bodies, browse, declare, durable_queue, got, ids, persistent, publish_all,
     query, redelivered, session, take_all,
 };
-use crate::server_support::Broker;
+use crate::server_support::{Broker, PATIENCE};
 
 /// Kills one, as a crash does.
 pub fn kill(broker: &mut Broker) {
@@ -33,6 +36,32 @@ async fn messages_of_a_killed_members_clients_come_back_flagged_on_others() {
     }
     let received: Vec<_> = taken.iter().map(got).collect();
     assert_eq!(received, redelivered(&sent));
+}
+
+/// The silence that a member is given is for those of whom nobody knows what they do: where a process
+/// was killed its host says so.
+#[tokio::test]
+async fn sessions_of_a_killed_process_end_at_once_however_long_silence_may_last() {
+    for is_leader in [false, true] {
+        let members = Members::new(3, &["--cluster-down-after", "60"]);
+        let mut brokers = members.start_all();
+        let first = leader(&mut brokers);
+        let killed = if is_leader { first } else { (first + 1) % 3 };
+        let holder = session(&brokers[killed]).await;
+        declare(&holder, durable_queue("q")).await;
+        let sent = bodies(0, 10);
+        publish_all(&holder, "q", &sent).await;
+        assert_eq!(take_all(&holder, "q").await.len(), 10);
+        kill(&mut brokers[killed]);
+        let other = session(&brokers[(killed + 1) % 3]).await;
+        let given_back = async {
+            while query(&other, "q").await.message_count < 10 {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let given_back = timeout(PATIENCE, given_back).await;
+        given_back.unwrap_or_else(|_| panic!("the leader was killed: {is_leader}"));
+    }
 }
 
 #[tokio::test]

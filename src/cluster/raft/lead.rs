@@ -52,9 +52,23 @@ impl<M: Machine> Member<M> {
         });
         let ticks = self.ticks;
         for id in self.others() {
+            // Who is known to be gone was so under the former leader.
+            let heard = match self.gone.contains(&id) {
+                true => ticks.saturating_sub(limits::RAFT_GONE_TICKS),
+                false => ticks,
+            };
             if let Some(lead) = &mut self.lead {
-                lead.heard.insert(id, ticks);
+                lead.heard.insert(id, heard);
             }
+        }
+    }
+
+    /// Ticks in which nothing is heard of a member before its sessions end.
+    fn silence_of(&self, id: u64) -> u64 {
+        let silence = self.settings.down_after_ms / limits::RAFT_TICK_MS;
+        match self.gone.contains(&id) {
+            true => silence.min(limits::RAFT_GONE_TICKS),
+            false => silence,
         }
     }
 
@@ -169,13 +183,12 @@ impl<M: Machine> Member<M> {
 
     /// Those of whom nothing was heard for as long as it takes to end their sessions, if it leads.
     pub(super) fn silent(&self) -> Vec<MemberId> {
-        let silence = self.settings.down_after_ms / limits::RAFT_TICK_MS;
         let Some(lead) = &self.lead else {
             return Vec::new();
         };
         let is_silent = |id: &u64| {
             let heard = lead.heard.get(id);
-            heard.is_some_and(|heard| self.ticks - heard >= silence)
+            heard.is_some_and(|heard| self.ticks - heard >= self.silence_of(*id))
         };
         let others = self.others().into_iter();
         others.filter(is_silent).map(MemberId).collect()
@@ -215,8 +228,8 @@ impl<M: Machine> Member<M> {
 
     /// Time is counted in ticks, of which a pause of its own has few.
     fn end_silent_members(&mut self) {
-        let silence = self.settings.down_after_ms / limits::RAFT_TICK_MS;
         for id in self.others() {
+            let silence = self.silence_of(id);
             let (ticks, member) = (self.ticks, MemberId(id));
             let epoch = self.machine.last_epoch(member);
             let Some(lead) = &mut self.lead else { return };

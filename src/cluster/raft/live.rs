@@ -228,6 +228,11 @@ impl<M: Machine> Live<M> {
         is_ordered
     }
 
+    /// Nobody listens where a member was: see [`Member::note_gone`].
+    pub fn note_gone(&self, member: MemberId) {
+        self.state.lock().member.note_gone(member);
+    }
+
     /// Takes a message that a member sent.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! A member: raft, its log, its machine, and what waits for its connections.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::Hasher;
 
 use raft::StateRole;
@@ -111,6 +111,9 @@ pub struct Member<M> {
     /// applied is in the order.
     change_kept_at: u64,
     pub(super) lead: Option<Lead>,
+    /// Members whose processes are gone, as far as whoever connects to them can tell; until something is
+    /// heard of them.
+    pub(super) gone: BTreeSet<u64>,
     /// When it last handed the leadership on because its disk was full, in ticks.
     pub(super) handed_over_at: u64,
     /// By member: when it was sent a snapshot, or last asked for a piece of it, in ticks.
@@ -256,6 +259,7 @@ impl<M: Machine> Member<M> {
             promised,
             change_kept_at: 0,
             lead: None,
+            gone: BTreeSet::new(),
             handed_over_at: 0,
             sent_snapshots: BTreeMap::new(),
             snapshots: Snapshots::default(),
@@ -387,6 +391,7 @@ impl<M: Machine> Member<M> {
         if (envelope.group, envelope.to) != (self.settings.group, self.id()) {
             return Err("a message for somebody else".to_owned());
         }
+        self.gone.remove(&envelope.from.0);
         if let Some(lead) = &mut self.lead {
             lead.heard.insert(envelope.from.0, self.ticks);
         }
@@ -407,6 +412,13 @@ impl<M: Machine> Member<M> {
         }
         self.draw_timeout();
         Ok(())
+    }
+
+    /// Where a member was nobody listens: its process is gone, and its clients go elsewhere at once. Its
+    /// sessions end as soon as nothing is heard of it either, and not after the time that a silent member
+    /// is given.
+    pub fn note_gone(&mut self, member: MemberId) {
+        self.gone.insert(member.0);
     }
 
     /// What would make the crate panic and can be seen by what is known here, is refused.

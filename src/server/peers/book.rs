@@ -90,6 +90,13 @@ impl Book {
         self.addresses.get(&member)
     }
 
+    /// The members that are found at an address.
+    pub fn members_at(&self, address: &str) -> Vec<MemberId> {
+        let at = self.addresses.iter();
+        let here = at.filter(|(_, found)| found.as_str() == address);
+        here.map(|(member, _)| *member).collect()
+    }
+
     /// Writes the file, if anything is new.
     ///
     /// # Errors

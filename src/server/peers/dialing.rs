@@ -14,6 +14,7 @@ use super::Plane;
 use super::frames::{self, Frames, Kind};
 use super::meeting::{self, Failure, Met};
 use super::words::{self, Refusal, Store};
+use crate::broker::ids::MemberId;
 use crate::cluster::entry_log::Configuration;
 use crate::cluster::raft::{Live, Outgoing};
 use crate::server::cluster_options::Address;
@@ -54,11 +55,19 @@ impl Plane {
         let own = self.member.0;
         for id in voters.into_iter().chain(learners).filter(|id| *id != own) {
             let state = self.state.lock();
-            let address = state.book.address(crate::broker::ids::MemberId(id));
+            let address = state.book.address(MemberId(id));
             found.extend(address.and_then(|address| Address::parse(address.as_str())));
         }
         found.retain(|address| !self.is_own(address));
         found
+    }
+}
+
+impl Plane {
+    /// Who was last met at an address.
+    fn members_at(&self, address: &Address) -> impl Iterator<Item = MemberId> {
+        let at = address.to_string();
+        self.state.lock().book.members_at(&at).into_iter()
     }
 }
 
@@ -86,7 +95,14 @@ async fn keep(plane: Arc<Plane>, live: Arc<Live>, address: Address) {
                 }
             },
             Err(Failure::Refuses(Refusal::Itself)) => return plane.note_own(&address),
-            Err(why) => tell(why.to_string()),
+            Err(why) => {
+                if let Failure::Absent(_) = &why {
+                    plane
+                        .members_at(&address)
+                        .for_each(|member| live.note_gone(member));
+                }
+                tell(why.to_string());
+            }
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(limits::PEER_REDIAL_MAX);

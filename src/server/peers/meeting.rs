@@ -49,6 +49,8 @@ pub enum Failure {
     Refuses(Refusal),
     /// The peer does not keep to the protocol.
     Strange(String),
+    /// Nobody listens at the address: the host is there, and no such process.
+    Absent(String),
     /// The connection did not come about, or has ended.
     Broken(String),
 }
@@ -58,7 +60,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Refused(why) => write!(f, "this member is refused: {why}"),
             Failure::Refuses(why) => write!(f, "refused: {why}"),
-            Failure::Strange(why) | Failure::Broken(why) => f.write_str(why),
+            Failure::Strange(why) | Failure::Absent(why) | Failure::Broken(why) => f.write_str(why),
         }
     }
 }
@@ -68,6 +70,7 @@ impl From<io::Error> for Failure {
         match error.kind() {
             // Octets that are no frame, or too long a one.
             io::ErrorKind::InvalidData => Failure::Strange(error.to_string()),
+            io::ErrorKind::ConnectionRefused => Failure::Absent(error.to_string()),
             _ => Failure::Broken(error.to_string()),
         }
     }
