@@ -156,7 +156,8 @@ impl LeftIn {
 
     /// Octets that a copy would take of what concerns messages at some positions, of a queue that has
     /// none before `gone_before`: however often it is said that all before a position have left, that
-    /// is said once.
+    /// is said once. Of the ranges only those count that can concern such messages: where messages leave
+    /// out of order there are many, and neighbours in the journal meet in a few.
     fn needed_bytes<'a>(
         &self,
         gone_before: u64,
@@ -164,13 +165,17 @@ impl LeftIn {
     ) -> u64 {
         let before = self.before.max(gone_before);
         let first = self.first.max(before);
-        let (mut needs_before, mut needs_ranges) = (false, false);
+        let (mut needs_before, mut needed_ranges) = (false, 0_u64);
         for (from, to) in brought {
             needs_before |= *from < before;
-            needs_ranges |= first <= *to && *from <= self.last;
+            let (from, to) = (first.max(*from), self.last.min(*to));
+            if from <= to {
+                // Ranges that are apart have a position between them.
+                needed_ranges = needed_ranges.saturating_add((to - from) / 2 + 1);
+            }
         }
-        let ranges = if needs_ranges { self.ranges } else { 0 };
-        match needs_before || needs_ranges {
+        let ranges = needed_ranges.min(self.ranges);
+        match needs_before || ranges > 0 {
             true => LEFT_BYTES + ranges * LEFT_RANGE_BYTES,
             false => 0,
         }

@@ -80,9 +80,12 @@ fn compaction_of_small_messages_in_many_queues_comes_to_an_end() {
 
 #[test]
 fn what_has_left_beside_a_backlog_does_not_keep_its_segments() {
-    for first_stays in [false, true] {
-        let held = scenes::small_messages_beside_a_backlog(first_stays);
-        held.unwrap_or_else(|text| panic!("first stays: {first_stays}: {text}"));
+    for (first_stays, out_of_order) in [(false, false), (true, false), (false, true), (true, true)]
+    {
+        let held = scenes::small_messages_beside_a_backlog(first_stays, out_of_order);
+        held.unwrap_or_else(|text| {
+            panic!("first stays: {first_stays}, out of order: {out_of_order}: {text}")
+        });
     }
 }
 

@@ -215,8 +215,12 @@ pub fn small_messages_in_many_queues() -> Result<(), String> {
 
 /// Segments with a backlog also brought messages that have left since. What comes and goes beside it, one
 /// small message at a time, is mostly said to have left: that must not keep all segments that say so.
-/// With `first_stays` no position is known before which all have left.
-pub fn small_messages_beside_a_backlog(first_stays: bool) -> Result<(), String> {
+/// With `first_stays` no position is known before which all have left; with `out_of_order` each second
+/// message leaves before the one in front of it, as with two consumers.
+pub fn small_messages_beside_a_backlog(
+    first_stays: bool,
+    out_of_order: bool,
+) -> Result<(), String> {
     let setup = Setup {
         plant: Plant::None,
         segment_bytes: 4096,
@@ -232,8 +236,9 @@ pub fn small_messages_beside_a_backlog(first_stays: bool) -> Result<(), String> 
         scene.done(&mut client)?;
     }
     let backlog = scene.segments();
+    let messages = if out_of_order { 16 } else { 4 };
     for _ in 0..300 {
-        for _ in 0..4 {
+        for _ in 0..messages {
             scene.uids += 1;
             while content::body(scene.uids + 1).len() > 40 {
                 scene.uids += 1;
@@ -242,9 +247,22 @@ pub fn small_messages_beside_a_backlog(first_stays: bool) -> Result<(), String> 
         }
         scene.done(&mut client)?;
         let ids: Vec<u32> = client.held.keys().copied().collect();
-        for id in ids.into_iter().skip(usize::from(first_stays)) {
-            client.accept(&[id]);
-            scene.done(&mut client)?;
+        // The newest stay with their consumers for a while, so that what one segment brings leaves in the
+        // next.
+        let stay = if out_of_order { messages } else { 0 };
+        let leaving = &ids[usize::from(first_stays)..ids.len() - stay];
+        if out_of_order {
+            for first in [1, 0] {
+                let each_second: Vec<u32> =
+                    leaving.iter().copied().skip(first).step_by(2).collect();
+                client.accept(&each_second);
+                scene.done(&mut client)?;
+            }
+        } else {
+            for id in leaving {
+                client.accept(&[*id]);
+                scene.done(&mut client)?;
+            }
         }
         compact(&mut scene)?;
         let segments = scene.segments();
