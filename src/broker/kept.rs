@@ -65,7 +65,7 @@ impl Outgoing {
             Outgoing::Delivery { .. } => return 0,
             Outgoing::Result { value, .. } => value.bytes.len(),
             Outgoing::Accept { transfers } | Outgoing::Reject { transfers, .. } => {
-                transfers.ranges().len() * size_of::<(CommandId, CommandId)>()
+                size_of_val(transfers.ranges())
             }
         };
         own as u64 + limits::KEPT_COMMAND_BYTES
