@@ -84,6 +84,7 @@ async fn a_driver_that_panics_ends_its_connection_and_is_told_of_at_the_end() {
         connections_max: 0,
         is_nodelay: true,
         known_hosts: Default::default(),
+        session_timeout_max: 0,
     });
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let listener = TcpListener::bind(any).await.expect("a free port");
