@@ -44,7 +44,11 @@ async fn durable_definitions_survive_both_ends() {
         call(&session, Command::ExchangeDeclare(topics)).await;
         let mut queue = durable_queue("orders");
         queue.alternate_exchange = Some("others".into());
-        queue.arguments = Some([("qpid.max_count", Value::U32(3))].into_iter().collect());
+        let limits = [
+            ("qpid.max_count", Value::U32(3)),
+            ("qpid.flow_stop_count", Value::U32(0)),
+        ];
+        queue.arguments = Some(limits.into_iter().collect());
         declare(&session, queue).await;
         call(
             &session,
