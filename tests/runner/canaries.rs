@@ -144,7 +144,12 @@ impl Fault for Swaps {
 
 #[test]
 fn messages_out_of_order_are_noticed() {
-    noticed::<Swaps>(&["out of order", "never sent there", "another time to live"]);
+    noticed::<Swaps>(&[
+        "out of order",
+        "never sent there",
+        "another time to live",
+        "was rejected and goes",
+    ]);
 }
 
 #[derive(Default)]
