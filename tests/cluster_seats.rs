@@ -6,8 +6,9 @@ use std::task::{Wake, Waker};
 
 use bytes::Bytes;
 use ferrymq::broker::ids::{ChannelKey, ConnectionNumber, GroupTime, MemberId};
+use ferrymq::broker::limits::{BATCH_COMMANDS_MAX, BATCH_PLACES_MAX};
 use ferrymq::broker::message::Message;
-use ferrymq::broker::{Command, ConnectionRecord, Effect, Options, Request};
+use ferrymq::broker::{Command, ConnectionRecord, Core, Effect, Options, Request};
 use ferrymq::cluster::limits::PROPOSED_BATCHES_MAX;
 use ferrymq::cluster::lockstep::faults::Faults;
 use ferrymq::cluster::lockstep::{Settings, seats};
@@ -151,6 +152,25 @@ fn solo_has_the_effects_in_the_outbox_when_propose_returns() {
     client.ask(1, declare("q"));
     assert!(matches!(client.take()[..], [Effect::Completed { .. }]));
     assert!(client.take().is_empty());
+}
+
+/// Each of them may go to every queue.
+#[test]
+fn solo_applies_few_commands_at_once_when_there_are_very_many_queues() {
+    let group = solo(0);
+    let mut client = Client::new(&group);
+    let queues = 2 * BATCH_PLACES_MAX / BATCH_COMMANDS_MAX;
+    for n in 0..queues {
+        client.ask(1, declare(&format!("q{n}")));
+        client.take();
+    }
+    assert_eq!(group.read(Core::commands_max), BATCH_COMMANDS_MAX / 2);
+    let before = group.read(Core::index);
+    let syncs = (0..BATCH_COMMANDS_MAX).map(|_| client.command(Request::Sync));
+    let syncs = syncs.collect();
+    client.propose(1, syncs);
+    assert_eq!(group.read(Core::index), before + 2);
+    assert_eq!(client.take().len(), 2, "a completion of each");
 }
 
 #[test]

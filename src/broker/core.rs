@@ -78,6 +78,8 @@ pub struct Counters {
     pub discards_no_route: u64,
     /// Commands applied.
     pub commands: u64,
+    /// Messages that came into queues, in each by itself.
+    pub enqueues: u64,
     /// Messages that died in any queue and went to its alternate exchange.
     pub dead: DeadCounters,
     /// Copies of messages that died and that did not come to a queue, since they had died in it by
@@ -88,6 +90,7 @@ record!(Counters {
     discards_no_route,
     commands,
 } since 2 {
+    enqueues = 0,
     dead = DeadCounters::default(),
     discards_dead = 0,
 });
@@ -302,6 +305,19 @@ impl Core {
     /// Plain counters of the whole core, read by management.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// Commands that whoever proposes puts into one batch, so that it stays bounded though each of them may
+    /// publish to every queue: at most [`limits::BATCH_COMMANDS_MAX`].
+    pub fn commands_max(&self) -> usize {
+        let most = limits::BATCH_PLACES_MAX / self.queue_count().max(1);
+        most.clamp(1, limits::BATCH_COMMANDS_MAX)
+    }
+
+    /// Messages that have come into queues, in each by itself, as long as there is this core: what most of
+    /// an entry's work goes with.
+    pub fn enqueue_count(&self) -> u64 {
+        self.counters.enqueues
     }
 
     /// How many queues there are.

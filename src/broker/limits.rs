@@ -3,6 +3,10 @@
 /// Commands in one batch: what one lock of the core is held for.
 pub const BATCH_COMMANDS_MAX: usize = 256;
 
+/// Places in queues that the messages of one batch can come to, beside the last one: each takes some 100 ns
+/// and an octet or two dozen of a journal's record, and may be every queue there is.
+pub const BATCH_PLACES_MAX: usize = 1 << 20;
+
 /// Octets of messages in one batch, beside the last one: as above.
 pub const BATCH_BYTES_MAX: usize = 64 * 1024;
 

@@ -112,6 +112,10 @@ pub const MEMBERS_MAX: usize = 64;
 /// Raft: milliseconds of one tick, in which the two below are counted.
 pub const RAFT_TICK_MS: u64 = 50;
 
+/// Raft: messages that come into queues between two looks at the clock and at what others say: some tens
+/// of milliseconds' work. Entries of more are applied one by one.
+pub const RAFT_APPLIED_ENQUEUES: u64 = 200_000;
+
 /// Raft: ticks in which nothing is heard of a member whose process is known to be gone, after which its
 /// sessions end: two heartbeats, of which one that is there after all answers one.
 pub const RAFT_GONE_TICKS: u64 = 2 * RAFT_HEARTBEAT_TICKS as u64;

@@ -556,7 +556,8 @@ impl<M: Machine> Seat<M> {
             if state.failure.is_some() || !member.outboxes.is_open(connection) {
                 return;
             }
-            let count = member.number(state.now, connection, (commands, state.proposal_bytes));
+            let most = (state.proposal_bytes, member.machine.commands_max());
+            let count = member.number(state.now, connection, (commands, most));
             let (_, term) = member.believes;
             let first = member.pending.len() - count;
             for pending in member.pending.range(first..) {

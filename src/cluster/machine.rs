@@ -19,6 +19,12 @@ pub trait Machine: Send + Sized + 'static {
     /// As [`Core::index`].
     fn index(&self) -> u64;
 
+    /// As [`Core::commands_max`].
+    fn commands_max(&self) -> usize;
+
+    /// As [`Core::enqueue_count`].
+    fn enqueue_count(&self) -> u64;
+
     /// As [`Core::time`].
     fn time(&self) -> GroupTime;
 
@@ -52,6 +58,14 @@ impl Machine for Core {
 
     fn index(&self) -> u64 {
         Core::index(self)
+    }
+
+    fn commands_max(&self) -> usize {
+        Core::commands_max(self)
+    }
+
+    fn enqueue_count(&self) -> u64 {
+        Core::enqueue_count(self)
     }
 
     fn time(&self) -> GroupTime {

@@ -53,11 +53,12 @@ pub(super) fn encode(origin: Origin, commands: &[Command]) -> Vec<u8> {
     Commands::of_few(commands).of(origin)
 }
 
-/// The batches of so many octets in which commands of a connection are proposed: one at least.
+/// The batches of so many octets and commands in which commands of a connection are proposed: one at
+/// least.
 pub(super) fn cut(
     connection: ConnectionNumber,
     commands: &[Command],
-    bytes: usize,
+    (bytes, commands_max): (usize, usize),
 ) -> Vec<Commands> {
     let bytes = bytes.max(1);
     let (mut done, mut current) = (Vec::new(), Commands::default());
@@ -72,7 +73,7 @@ pub(super) fn cut(
                 current.add(&publish);
             }
         }
-        if current.bytes() >= bytes {
+        if current.bytes() >= bytes || current.count as usize >= commands_max {
             done.push(std::mem::take(&mut current));
         }
     }

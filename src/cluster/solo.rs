@@ -200,13 +200,24 @@ impl Solo {
             return;
         }
         prepare(&mut state);
-        state.seq += 1;
-        let origin = Origin::Member {
-            id: self.member,
-            epoch: state.epoch,
-            seq: state.seq,
-        };
-        let position = state.settle(now, self.member, origin, commands, &mut woken);
+        let mut position = 0;
+        loop {
+            let most = state.core.commands_max().min(commands.len());
+            let rest = commands.split_off(most);
+            state.seq += 1;
+            let origin = Origin::Member {
+                id: self.member,
+                epoch: state.epoch,
+                seq: state.seq,
+            };
+            position = state
+                .settle(now, self.member, origin, commands, &mut woken)
+                .max(position);
+            if rest.is_empty() {
+                break;
+            }
+            *commands = rest;
+        }
         state.outboxes.applied_unsynced(connection, position);
         if position == u64::MAX
             && let Some(why) = state.log.as_ref().and_then(FactLog::failure)

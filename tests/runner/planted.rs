@@ -62,6 +62,14 @@ impl<F: Fault> Machine for Planted<F> {
         self.core.index()
     }
 
+    fn commands_max(&self) -> usize {
+        self.core.commands_max()
+    }
+
+    fn enqueue_count(&self) -> u64 {
+        self.core.enqueue_count()
+    }
+
     fn time(&self) -> GroupTime {
         self.core.time()
     }

@@ -174,6 +174,14 @@ impl<M: Machine> Machine for Watched<M> {
         self.0.index()
     }
 
+    fn commands_max(&self) -> usize {
+        self.0.commands_max()
+    }
+
+    fn enqueue_count(&self) -> u64 {
+        self.0.enqueue_count()
+    }
+
     fn time(&self) -> GroupTime {
         self.0.time()
     }

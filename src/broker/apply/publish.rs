@@ -257,6 +257,7 @@ impl Core {
             Kind::LastValue(keys) => keys.replaced_by(&stored.message),
             Kind::Fifo | Kind::Priority(_) | Kind::Groups(_) => None,
         };
+        self.counters.enqueues += 1;
         let position = queue.enqueue(stored, expires, &mut self.held, &mut self.scratch.facts);
         if queue.flow.is_stopped
             && let Some(transfer) = transfer

@@ -97,12 +97,12 @@ impl<M: Machine> Member<M> {
         &mut self,
         now: Millis,
         connection: ConnectionNumber,
-        (commands, proposal_bytes): (&[Command], usize),
+        (commands, most): (&[Command], (usize, usize)),
     ) -> usize {
         if self.pending.is_empty() {
             self.waits_since = now;
         }
-        let batches = proposal::cut(connection, commands, proposal_bytes);
+        let batches = proposal::cut(connection, commands, most);
         let count = batches.len();
         for (n, commands) in batches.iter().enumerate() {
             self.seq += 1;

@@ -14,7 +14,7 @@
 //! follower. Nothing here waits.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -39,6 +39,8 @@ pub struct Live<M = Core> {
     group: u64,
     wall_at_zero: u64,
     proposal_bytes: usize,
+    /// Commands of a proposal, as the core last said.
+    commands_max: AtomicUsize,
     state: Mutex<State<M>>,
     bell: Arc<Bell>,
     /// Work that is to be done without the lock.
@@ -152,6 +154,7 @@ impl<M: Machine> Live<M> {
             group: settings.group,
             wall_at_zero: wall.saturating_sub(now.0),
             proposal_bytes: settings.proposal_bytes,
+            commands_max: AtomicUsize::new(member.machine().commands_max()),
             state: Mutex::new(State {
                 member,
                 paging: None,
@@ -505,7 +508,11 @@ impl<M: Machine> Group for Live<M> {
             return;
         }
         let now = self.now(now);
-        let batches = proposal::cut(connection, commands, self.proposal_bytes);
+        let most = (
+            self.proposal_bytes,
+            self.commands_max.load(Ordering::Relaxed),
+        );
+        let batches = proposal::cut(connection, commands, most);
         commands.clear();
         let mut state = self.state.lock();
         state.member.propose_batches(now, connection, &batches);
@@ -545,6 +552,8 @@ impl<M: Machine> Group for Live<M> {
             state.member.tick(clocks);
         }
         state.member.work(clocks, &mut state.sent);
+        let commands_max = state.member.machine().commands_max();
+        self.commands_max.store(commands_max, Ordering::Relaxed);
         state.hand_out(&mut woken);
         state.farewells.append(&mut state.member.farewells);
         self.note_room(state);

@@ -105,6 +105,8 @@ pub struct Member<M> {
     pub(super) ticks: u64,
     pub(super) snapshots: Snapshots<M>,
     unsynced: VecDeque<Unsynced>,
+    /// Committed entries that are not applied yet.
+    pub(super) unapplied: VecDeque<Entry>,
     pub(super) outgoing: Vec<(MemberId, Vec<u8>)>,
     promised: RaftState,
     /// The position of the log behind the record that says that the newest change of members it has
@@ -255,6 +257,7 @@ impl<M: Machine> Member<M> {
             ticked_at: now.clock,
             ticks: 0,
             unsynced: VecDeque::new(),
+            unapplied: VecDeque::new(),
             outgoing: Vec::new(),
             promised,
             change_kept_at: 0,
@@ -529,6 +532,11 @@ impl<M: Machine> Member<M> {
         let mut left = limits::RAFT_ROUNDS_PER_WORK;
         while self.failure().is_none() {
             self.note_synced();
+            self.apply_committed();
+            if !self.unapplied.is_empty() {
+                self.has_more = true;
+                break;
+            }
             if !self.raw.has_ready() {
                 break;
             }
@@ -618,15 +626,24 @@ impl<M: Machine> Member<M> {
         });
         let committed = ready.take_committed_entries();
         self.raw.advance_append_async(ready);
-        let last = committed.last().map(|entry| entry.index);
-        for entry in committed {
+        self.unapplied.extend(committed);
+        self.apply_committed();
+    }
+
+    /// Applies what is committed, as far as its work allows: time must not stand still meanwhile, and
+    /// others must hear of this member.
+    fn apply_committed(&mut self) {
+        let until = self.machine.enqueue_count() + limits::RAFT_APPLIED_ENQUEUES;
+        let mut last = None;
+        while self.failure.is_none()
+            && self.machine.enqueue_count() < until
+            && let Some(entry) = self.unapplied.pop_front()
+        {
+            last = Some(entry.index);
             let applied = self.apply(entry);
             self.try_to(applied);
-            if self.failure.is_some() {
-                return;
-            }
         }
-        if let Some(last) = last {
+        if let Some(last) = last.filter(|_| self.failure.is_none()) {
             self.raw.advance_apply_to(last);
         }
     }

@@ -100,7 +100,11 @@ impl<M: Machine> Member<M> {
     /// Proposes commands of a connection, in entries that are bounded. One that is larger than an entry
     /// can be ends the connection instead.
     pub fn propose(&mut self, now: Now, connection: ConnectionNumber, commands: &[Command]) {
-        let batches = proposal::cut(connection, commands, self.settings.proposal_bytes);
+        let batches = proposal::cut(
+            connection,
+            commands,
+            (self.settings.proposal_bytes, self.machine.commands_max()),
+        );
         self.propose_batches(now, connection, &batches);
     }
 

@@ -677,6 +677,8 @@ impl<M: Machine> Member<M> {
             ));
         };
         self.snapshots.writing = None;
+        // What was committed and not applied is in that state.
+        self.unapplied.clear();
         let voter = super::member::voter(&self.settings);
         self.log_mut().vote(voter)?;
         let head = offer.head.at(offer.head.pieces - 1);
