@@ -46,6 +46,7 @@ const PLANTS: [Row; 7] = [
         &[
             "does not have",
             "accept: Completed",
+            "accept: In(",
             "a transaction (",
             "is in one of its queues and not in",
         ],
