@@ -10,8 +10,10 @@
 //! - space: what the journal takes after much has passed through while a little stays;
 //! - recovery: how fast a broker that was killed has its messages back.
 
+mod process;
+
 use std::fs::{self, OpenOptions};
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -41,7 +43,7 @@ const STAYING: usize = 10_000;
 
 const FERRYMQ: &str = env!("CARGO_BIN_EXE_ferrymq");
 
-type Failure = Box<dyn std::error::Error>;
+type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> Result<(), Failure> {
     let mut given = std::env::args().skip(1);
@@ -73,19 +75,12 @@ struct Broker {
 
 impl Broker {
     fn start(directory: &Path) -> Result<Broker, Failure> {
-        let mut process = Command::new(FERRYMQ)
-            .args(["serve", "--port", "0", "--interface", "127.0.0.1"])
-            .args(["--auth", "no", "--default-queue-limit", "0", "--data-dir"])
-            .arg(directory)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let out = process.stdout.take().ok_or("no standard output")?;
-        let mut line = String::new();
-        BufReader::new(out).read_line(&mut line)?;
+        let path = directory.to_str().ok_or("a directory's name is no text")?;
+        let options = ["--default-queue-limit", "0", "--data-dir", path];
+        let (process, port) = process::start(&options)?;
         Ok(Broker {
             process,
-            port: line.trim().parse()?,
+            port,
             directory: directory.to_owned(),
         })
     }

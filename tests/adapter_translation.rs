@@ -1,6 +1,9 @@
 //! What a client says to the core and hears from it, without sockets: a client's protocol, a broker's
 //! protocol with its adapter, and a group of one.
 
+#[path = "adapter_translation/branches.rs"]
+mod branches;
+
 use std::task::Waker;
 
 use bytes::{Bytes, BytesMut};
@@ -256,7 +259,6 @@ fn to(queue: &str) -> Vec<u8> {
 fn what_is_not_built_is_answered_540_and_named() {
     let world = World::new();
     let commands = [
-        (Command::DtxForget(Default::default()), (6, 5)),
         (Command::FileQos(Default::default()), (9, 1)),
         (Command::StreamQos(Default::default()), (10, 1)),
         // As in qpidd: with content, neither class nor command.
@@ -349,6 +351,38 @@ fn a_selector_that_cannot_be_read_closes_with_501() {
     pair.declare("q");
     let arguments: Map = [("x-apache-selector", "a = ")].into_iter().collect();
     pair.subscribe("q", AcceptMode::NONE, Some(arguments));
+    let (code, text) = pair.closed();
+    assert_eq!(code, 501);
+    assert!(text.starts_with("Illegal selector: "), "{text}");
+}
+
+/// `.ci/run` runs it without features, too.
+#[cfg(not(feature = "xml-exchange"))]
+#[test]
+fn an_exchange_of_a_type_that_is_not_built_is_not_found() {
+    let world = World::new();
+    let mut pair = world.connect();
+    pair.attach(0, "xml");
+    pair.send(Command::ExchangeDeclare(wire::ExchangeDeclare {
+        exchange: "e".into(),
+        r#type: "xml".into(),
+        ..Default::default()
+    }));
+    pair.run();
+    assert_eq!(pair.exception().error_code, wire::ErrorCode::NOT_FOUND);
+}
+
+#[test]
+fn a_queue_filter_that_cannot_be_read_closes_with_501() {
+    let world = World::new();
+    let mut pair = world.connect();
+    pair.attach(0, "filter");
+    pair.send(Command::QueueDeclare(wire::QueueDeclare {
+        queue: "q".into(),
+        arguments: Some([("qpid.filter", "a = ")].into_iter().collect()),
+        ..Default::default()
+    }));
+    pair.run();
     let (code, text) = pair.closed();
     assert_eq!(code, 501);
     assert!(text.starts_with("Illegal selector: "), "{text}");
@@ -761,75 +795,5 @@ fn a_commit_of_persistent_messages_is_refused_without_room_and_one_of_accepts_is
         }
         pair.heard.clear();
         world.group.close(Millis(1), pair.number);
-    }
-}
-
-fn xid(octets: usize) -> wire::DtxXid {
-    wire::DtxXid {
-        format: 0,
-        global_id: vec![b'x'; octets],
-        branch_id: Vec::new(),
-    }
-}
-
-#[test]
-fn xid_that_is_longer_than_xa_allows_is_an_invalid_argument() {
-    for octets in [64, 65] {
-        let world = World::new();
-        let mut pair = world.connect();
-        pair.attach(0, "long");
-        pair.send(Command::DtxSelect(Default::default()));
-        pair.send(Command::DtxStart(wire::DtxStart {
-            xid: xid(octets),
-            ..Default::default()
-        }));
-        pair.run();
-        let is_told = |event: &Event| matches!(event, Event::Result { .. });
-        match octets {
-            64 => assert!(pair.heard.iter().any(is_told), "{:?}", pair.heard),
-            _ => assert_eq!(
-                pair.exception().error_code,
-                wire::ErrorCode::INVALID_ARGUMENT
-            ),
-        }
-    }
-}
-
-#[test]
-fn timeout_of_a_branch_has_a_default_and_a_maximum() {
-    let world = World::new();
-    let mut pair = world.connect();
-    pair.attach(0, "timeouts");
-    pair.send(Command::DtxSelect(Default::default()));
-    let start = wire::DtxStart {
-        xid: xid(1),
-        ..Default::default()
-    };
-    pair.send(Command::DtxStart(start));
-    for timeout in [3600, 0, 3601] {
-        let xid = xid(1);
-        pair.send(Command::DtxSetTimeout(wire::DtxSetTimeout { xid, timeout }));
-        pair.run();
-        if timeout > 3600 {
-            assert_eq!(
-                pair.exception().error_code,
-                wire::ErrorCode::INVALID_ARGUMENT
-            );
-            return;
-        }
-        pair.heard.clear();
-        pair.send(Command::DtxGetTimeout(wire::DtxGetTimeout {
-            xid: self::xid(1),
-        }));
-        pair.run();
-        let told = pair.heard.iter().find_map(|event| match event {
-            Event::Result { value, .. } => value.clone(),
-            _ => None,
-        });
-        let told = told
-            .expect("an answer")
-            .parse::<wire::DtxGetTimeoutResult>();
-        let expected = if timeout == 0 { 60 } else { timeout };
-        assert_eq!(told.map(|told| told.timeout), Ok(expected));
     }
 }

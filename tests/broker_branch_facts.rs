@@ -2,17 +2,11 @@
 
 mod broker;
 
+use broker::scenes::{persist, restarted};
 use broker::{Broker, Session, message_with, range};
 use ferrymq::broker::facts::{Dequeued, Fact, FactRecord, Positions, Prepared};
 use ferrymq::broker::ids::QueueKey;
 use ferrymq::wire::{DeliveryMode, Value};
-
-fn persist(session: &Session, queue: &str, body: &str) {
-    let message = message_with(queue, body, |delivery| {
-        delivery.delivery_mode = Some(DeliveryMode::PERSISTENT);
-    });
-    session.publish_message("", message);
-}
 
 /// A durable queue `q` with the messages a, b and c, which a session has received that is selected for
 /// the class, and a durable queue `r`.
@@ -61,14 +55,6 @@ fn prepared(facts: &[Fact]) -> &Prepared {
         [Fact::Prepared(branch)] => branch,
         other => panic!("no branch was prepared: {other:?}"),
     }
-}
-
-/// A broker that has started anew, and a session there.
-fn restarted(broker: &Broker) -> (Broker, Session) {
-    let again = broker.restarted();
-    again.work();
-    let session = again.session("again");
-    (again, session)
 }
 
 /// Everything that a queue holds, taken.

@@ -220,6 +220,14 @@ fn start_of_a_known_xid_is_not_allowed() {
 }
 
 #[test]
+fn start_of_the_branch_that_a_session_works_in_is_not_allowed() {
+    let (_, session) = working();
+    session.start("x");
+    session.refused_dtx(start("x", false, false));
+    session.assert_failed(530, "already known");
+}
+
+#[test]
 fn join_of_an_unknown_xid_is_not_found() {
     let (_, session) = working();
     session.refused_dtx(start("x", true, false));
@@ -421,6 +429,55 @@ fn time_that_runs_out_is_told_to_whoever_asks_first() {
         let (broker, session) = worked();
         pass(&broker, BRANCH_SECONDS);
         assert_eq!(ask(&session), XA_RBTIMEOUT);
+    }
+}
+
+#[test]
+fn branch_that_the_broker_decided_alone_is_forgotten_when_that_is_asked() {
+    let (broker, session) = worked();
+    pass(&broker, BRANCH_SECONDS);
+    session.forget("x");
+    session.forget("x");
+    session.assert_failed(404, "Unrecognised xid");
+    assert_eq!(broker.core(|core| core.branch_counts()), (0, 0));
+}
+
+#[test]
+fn branch_that_is_not_decided_by_the_broker_alone_is_not_forgotten() {
+    let asks: [fn(&Session); 3] = [
+        |_| {},
+        |session| _ = session.prepare("x"),
+        |session| {
+            session.join("x");
+            session.end_failed("x");
+        },
+    ];
+    for ask in asks {
+        let (_, session) = worked();
+        ask(&session);
+        session.forget("x");
+        session.assert_failed(409, "not decided by the broker alone");
+    }
+}
+
+#[test]
+fn branch_in_which_a_session_works_is_not_forgotten() {
+    let (_, session) = working();
+    session.start("x");
+    session.forget("x");
+    session.assert_failed(409, "not completed");
+}
+
+#[test]
+fn timeout_of_an_unknown_branch_is_neither_told_nor_set() {
+    for is_set in [true, false] {
+        let (_, session) = working();
+        let xid = xid("unknown");
+        session.refused_dtx(match is_set {
+            true => DtxRequest::SetTimeout { xid, timeout: 1 },
+            false => DtxRequest::GetTimeout { xid },
+        });
+        session.assert_failed(404, "Unrecognised xid");
     }
 }
 

@@ -4,12 +4,15 @@ mod broker;
 
 use std::collections::BTreeMap;
 
+use broker::agent::Agent;
 use broker::durable::recovered;
+use broker::scenes::{pass, persist, persist_for, persistent};
 use broker::told::Arrived;
 use broker::{Broker, Draft, Session, ids, message_with, message_with_headers};
+use ferrymq::broker::Options;
 use ferrymq::broker::dead::DeadCounters;
-use ferrymq::broker::{Command, Options};
-use ferrymq::wire::{DeliveryMode, Map, Value};
+use ferrymq::broker::management::{AgentCommand, WallTime};
+use ferrymq::wire::{Map, Value};
 
 fn text(text: &str) -> Value {
     Value::Str16(text.into())
@@ -38,14 +41,6 @@ fn all() -> [(&'static str, Value); 1] {
     [("qpid.dead_letter", text("all"))]
 }
 
-fn persist_for(session: &Session, queue: &str, body: &str, ttl: Option<u64>) {
-    let message = message_with(queue, body, |delivery| {
-        delivery.delivery_mode = Some(DeliveryMode::PERSISTENT);
-        delivery.ttl = ttl;
-    });
-    session.publish_message("", message);
-}
-
 /// What a queue holds.
 fn look(session: &Session, queue: &str) -> Vec<Arrived> {
     session.browse(queue, "look");
@@ -66,12 +61,6 @@ fn only_header(session: &Session, queue: &str, name: &str) -> Option<Value> {
     let arrivals = look(session, queue);
     assert_eq!(arrivals.len(), 1, "{arrivals:?}");
     arrivals[0].headers.get(name).cloned()
-}
-
-/// Lets time pass, and the broker search for what has run out.
-fn pass(broker: &Broker, milliseconds: u64) {
-    broker.pass(milliseconds);
-    broker.sequencer(Command::Tick);
 }
 
 fn broker() -> Broker {
@@ -323,6 +312,41 @@ fn message_dies_when_it_has_been_delivered_as_often_as_it_may_be() {
 }
 
 #[test]
+fn deliveries_of_a_message_that_outlives_the_process_are_counted_on_after_a_restart() {
+    let broker = Broker::new();
+    let session = with_dead_letters(&broker, &[("qpid.max_delivery_count", Value::U32(3))]);
+    persist(&session, "q", "0");
+    give_back(&session, "q");
+    let broker = broker.restarted();
+    give_back(&broker.session("b"), "q");
+    let session = broker.restarted().session("c");
+    give_back(&session, "q");
+    assert_eq!(bodies(&session, "q"), Vec::<String>::new());
+    let count = only_header(&session, "dead", "x-dead-delivery-count");
+    assert_eq!(count, Some(Value::U32(3)));
+}
+
+#[test]
+fn first_delivery_and_one_that_is_not_counted_leave_no_fact() {
+    let said = |arguments: &[(&str, Value)], set_redelivered| {
+        let broker = Broker::new();
+        let session = with_dead_letters(&broker, arguments);
+        persist(&session, "q", "0");
+        session.subscribe("q", "taker");
+        session.flow("taker", 1);
+        let id = session.arrivals()[0].id;
+        let before = broker.facts().len();
+        session.cancel("taker");
+        session.release_with(ids([id]), set_redelivered);
+        broker.facts().len() - before
+    };
+    let counted = [("qpid.max_delivery_count", Value::U32(3))];
+    assert_eq!(said(&counted, true), 1);
+    assert_eq!(said(&counted, false), 0);
+    assert_eq!(said(&[], true), 0);
+}
+
+#[test]
 fn message_that_is_released_unseen_has_not_been_delivered() {
     let broker = Broker::new();
     let session = with_dead_letters(&broker, &[("qpid.max_delivery_count", Value::U32(1))]);
@@ -516,7 +540,7 @@ fn dead_letter_is_at_one_place_whatever_the_broker_survives() {
     broker.together(|| {
         for number in 0..count {
             let ttl = number.is_multiple_of(2).then_some(5);
-            persist_for(&session, "q", &number.to_string(), ttl);
+            session.publish_message("", persistent("q", &number.to_string(), ttl));
         }
     });
     broker.hold_work();
@@ -551,7 +575,7 @@ fn dead_letter_says_why_after_a_restart_on_its_way() {
     let session = with_dead_letters(&broker, &all());
     broker.together(|| {
         for number in 0..900 {
-            persist_for(&session, "q", &number.to_string(), Some(5));
+            persist_for(&session, "q", &number.to_string(), 5);
         }
     });
     broker.hold_work();
@@ -575,12 +599,25 @@ fn dead_letter_says_why_after_a_restart_on_its_way() {
 }
 
 #[test]
+fn dead_letters_have_the_time_of_the_wall_clock() {
+    let broker = broker();
+    let agent = Agent::open(&broker);
+    agent.command(AgentCommand::Now(WallTime(1_800_000_000_000)));
+    let session = with_dead_letters(&broker, &all());
+    session.publish_for("q", "late", 5);
+    pass(&broker, 1000);
+    let dead = look(&session, "dead");
+    let died = Value::I64(1_800_000_001_000);
+    assert_eq!(dead[0].headers.get("x-dead-timestamp"), Some(&died));
+}
+
+#[test]
 fn dead_letters_of_a_deleted_queue_still_say_why_after_a_restart() {
     let broker = broker();
     let session = with_dead_letters(&broker, &all());
     broker.together(|| {
         for number in 0..900 {
-            persist_for(&session, "q", &number.to_string(), Some(5));
+            persist_for(&session, "q", &number.to_string(), 5);
         }
     });
     broker.hold_work();
@@ -599,6 +636,94 @@ fn dead_letters_of_a_deleted_queue_still_say_why_after_a_restart() {
         .iter()
         .filter(|a| a.headers.get("x-dead-reason") == reason.as_ref());
     assert_eq!(marked.count(), 900);
+}
+
+/// A message with a time to live of 1 that says what is to become of it.
+fn publish_preserved(session: &Session, says: Value) {
+    let message = message_with("q", "0", |delivery| delivery.ttl = Some(1));
+    let headers = [("JMS_SUN_PRESERVE_UNDELIVERED", says)];
+    session.publish_message("", message.with_headers(&headers));
+}
+
+#[test]
+fn message_that_is_to_be_preserved_goes_on_whatever_its_queue_says() {
+    let broker = broker();
+    let session = with_dead_letters(&broker, &[]);
+    publish_preserved(&session, Value::Bool(true));
+    pass(&broker, 2);
+    assert_eq!(bodies(&session, "dead"), ["0"]);
+}
+
+#[test]
+fn message_that_is_not_to_be_preserved_goes_nowhere_whatever_its_queue_says() {
+    let broker = broker();
+    let session = with_dead_letters(&broker, &all());
+    publish_preserved(&session, Value::Bool(false));
+    pass(&broker, 2);
+    assert_eq!((session.count("q"), session.count("dead")), (0, 0));
+}
+
+#[test]
+fn message_that_is_not_to_be_preserved_goes_nowhere_when_it_is_rejected() {
+    let broker = Broker::new();
+    let session = with_dead_letters(&broker, &all());
+    let headers = [("JMS_SUN_PRESERVE_UNDELIVERED", Value::Bool(false))];
+    session.publish_message("", broker::message("q", "0").with_headers(&headers));
+    session.publish("q", "1");
+    session.subscribe("q", "d");
+    session.flow("d", 2);
+    let arrived = session.arrivals();
+    session.cancel("d");
+    session.reject(ids(arrived.iter().map(|arrived| arrived.id)));
+    assert_eq!(bodies(&session, "dead"), ["1"]);
+    broker.core(|core| {
+        let queue = core.queue_of_name("q").expect("it is there");
+        // As in qpidd both were discarded by a subscriber, wherever they went.
+        assert_eq!(queue.counters.discards_subscriber, 2);
+    });
+}
+
+#[test]
+fn what_is_no_boolean_says_nothing_of_preserving() {
+    let broker = broker();
+    let session = with_dead_letters(&broker, &[]);
+    publish_preserved(&session, text("true"));
+    pass(&broker, 2);
+    assert_eq!((session.count("q"), session.count("dead")), (0, 0));
+}
+
+#[test]
+fn message_that_says_whether_it_is_preserved_hears_why_in_the_words_of_open_mq_too() {
+    let broker = broker();
+    let session = with_dead_letters(&broker, &all());
+    publish_preserved(&session, Value::Bool(true));
+    session.publish_for("q", "other", 1);
+    pass(&broker, 2);
+    let arrivals = look(&session, "dead");
+    let [preserved, other] = &arrivals[..] else {
+        panic!("{arrivals:?}");
+    };
+    for (ours, theirs) in [
+        ("x-dead-reason", "JMS_SUN_DMQ_UNDELIVERED_REASON"),
+        ("x-dead-timestamp", "JMS_SUN_DMQ_UNDELIVERED_TIMESTAMP"),
+        ("x-dead-comment", "JMS_SUN_DMQ_UNDELIVERED_COMMENT"),
+    ] {
+        assert!(preserved.headers.get(ours).is_some());
+        assert_eq!(preserved.headers.get(theirs), preserved.headers.get(ours));
+        assert!(other.headers.get(ours).is_some());
+        assert_eq!(other.headers.get(theirs), None);
+    }
+}
+
+#[test]
+fn count_of_deliveries_has_its_name_of_open_mq() {
+    let broker = Broker::new();
+    let session = with_dead_letters(&broker, &[("qpid.max_delivery_count", Value::U32(1))]);
+    let headers = [("JMS_SUN_PRESERVE_UNDELIVERED", Value::Bool(true))];
+    session.publish_message("", broker::message("q", "0").with_headers(&headers));
+    give_back(&session, "q");
+    let count = only_header(&session, "dead", "JMS_SUN_DMQ_DELIVERY_COUNT");
+    assert_eq!(count, Some(Value::U32(1)));
 }
 
 #[test]

@@ -115,6 +115,23 @@ fn exchange_declare_again_compares_the_alternate_only_when_one_is_given() {
 }
 
 #[test]
+fn exchange_declare_passive_compares_the_alternate_that_is_given() {
+    let session = Broker::new().session("a");
+    session.declare_exchange("e", "direct", Some("amq.fanout"));
+    let passive = |alternate: Option<&str>| {
+        session.declare_exchange_with("e", "direct", |declare| {
+            declare.passive = true;
+            declare.alternate_exchange = alternate.map(Into::into);
+        });
+    };
+    passive(None);
+    passive(Some("amq.fanout"));
+    session.assert_untroubled();
+    passive(Some("amq.topic"));
+    session.assert_failed(530, "alternate");
+}
+
+#[test]
 fn exchange_declare_with_a_missing_alternate_is_not_found() {
     let broker = Broker::new();
     for (n, passive) in [false, true].into_iter().enumerate() {
@@ -488,6 +505,31 @@ fn exchange_is_in_use_until_the_messages_on_their_way_to_it_have_arrived() {
     assert_eq!(session.count("dead"), 5000);
     session.delete_exchange("e");
     session.assert_untroubled();
+}
+
+#[test]
+fn headers_exchange_takes_no_key_of_a_queue_for_other_arguments() {
+    let session = Broker::new().session("a");
+    session.declare("q");
+    let arguments = |n| {
+        [
+            ("x-match", Value::Str16("all".into())),
+            ("n", Value::I32(n)),
+        ]
+    };
+    session.bind("amq.match", "q", "k", &arguments(1));
+    session.bind("amq.match", "q", "k", &arguments(1));
+    session.assert_untroubled();
+    session.bind("amq.match", "q", "k", &arguments(2));
+    session.assert_failed(541, "Duplicate binding key not allowed");
+}
+
+#[test]
+fn headers_exchange_without_a_way_to_match_is_refused() {
+    let session = Broker::new().session("a");
+    session.declare("q");
+    session.bind("amq.match", "q", "k", &[("n", Value::I32(1))]);
+    session.assert_failed(541, "x-match");
 }
 
 #[test]

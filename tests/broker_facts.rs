@@ -3,11 +3,12 @@
 mod broker;
 
 use broker::durable::{At, durable, recovered};
-use broker::{Broker, Session, ids, message_with, range};
+use broker::scenes::{persist, persist_for, persistent, restarted};
+use broker::{Broker, Session, ids, range};
 use ferrymq::broker::facts::{Dequeued, Fact, FactRecord, Positions};
 use ferrymq::broker::ids::{QueueKey, ShardId};
 use ferrymq::broker::{Command, Options, Recovery};
-use ferrymq::wire::{AcceptMode, DeliveryMode, Value};
+use ferrymq::wire::{AcceptMode, Value};
 
 fn durable_queue(session: &Session, queue: &str) {
     session.declare_with(queue, |declare| declare.durable = true);
@@ -21,22 +22,7 @@ fn durable_queue_with_alternate(session: &Session, queue: &str, alternate: &str)
 }
 
 fn persist_to(session: &Session, exchange: &str, key: &str, body: &str) {
-    let message = message_with(key, body, |delivery| {
-        delivery.delivery_mode = Some(DeliveryMode::PERSISTENT);
-    });
-    session.publish_message(exchange, message);
-}
-
-fn persist(session: &Session, queue: &str, body: &str) {
-    persist_to(session, "", queue, body);
-}
-
-fn persist_for(session: &Session, queue: &str, body: &str, ttl: u64) {
-    let message = message_with(queue, body, |delivery| {
-        delivery.delivery_mode = Some(DeliveryMode::PERSISTENT);
-        delivery.ttl = Some(ttl);
-    });
-    session.publish_message("", message);
+    session.publish_message(exchange, persistent(key, body, None));
 }
 
 fn persist_many(session: &Session, queue: &str, count: usize) {
@@ -60,14 +46,6 @@ fn record_of(broker: &Broker, act: impl FnOnce()) -> Vec<Fact> {
     let mut records = facts_of(broker, act);
     assert_eq!(records.len(), 1, "{records:?}");
     records.remove(0).facts
-}
-
-/// A broker that has started anew, and a session there.
-fn restarted(broker: &Broker) -> (Broker, Session) {
-    let again = broker.restarted();
-    again.work();
-    let session = again.session("again");
-    (again, session)
 }
 
 /// Everything that a queue holds, taken.

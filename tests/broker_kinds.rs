@@ -7,6 +7,8 @@ mod broker;
 mod alerts;
 #[path = "broker_kinds/arguments.rs"]
 mod arguments;
+#[path = "broker_kinds/defaults.rs"]
+mod defaults;
 #[path = "broker_kinds/durable.rs"]
 mod durable;
 #[path = "broker_kinds/flow.rs"]
@@ -24,8 +26,9 @@ mod priority;
 #[path = "broker_kinds/rules.rs"]
 mod rules;
 
+use broker::scenes::persist;
 use broker::{Session, message_with, message_with_headers};
-use ferrymq::wire::{DeliveryMode, DeliveryPriority, Value};
+use ferrymq::wire::{DeliveryPriority, Value};
 
 /// Text as a value.
 fn text(text: &str) -> Value {
@@ -43,14 +46,6 @@ fn publish_with(session: &Session, queue: &str, body: &str, header: (&str, &str)
 fn publish_at(session: &Session, queue: &str, body: &str, priority: u8) -> u32 {
     let message = message_with(queue, body, |delivery| {
         delivery.priority = Some(DeliveryPriority(priority))
-    });
-    session.publish_message("", message)
-}
-
-/// Publishes a message that outlives the process.
-fn persist(session: &Session, queue: &str, body: &str) -> u32 {
-    let message = message_with(queue, body, |delivery| {
-        delivery.delivery_mode = Some(DeliveryMode::PERSISTENT);
     });
     session.publish_message("", message)
 }

@@ -723,3 +723,17 @@ fn flush_that_is_not_done_ends_with_its_queue() {
     assert!(commands.contains(CommandId(flush)));
     while broker.continue_once() {}
 }
+
+#[test]
+fn another_sessions_queue_can_be_browsed_and_not_consumed() {
+    let broker = Broker::new();
+    let owner = broker.session("a");
+    owner.declare_with("q", exclusive);
+    owner.publish("q", "one");
+    let browser = broker.session("b");
+    browser.browse("q", "d");
+    browser.flow("d", 1);
+    assert_eq!(browser.received(), ["one"]);
+    browser.subscribe("q", "e");
+    browser.assert_failed(405, "exclusive queue q");
+}

@@ -60,10 +60,92 @@ fn attach_of_a_detached_session_goes_on_with_it_and_says_what_it_has() {
             Told::Resumed(2),
             Told::Expected(ids([2])),
             Told::Confirmed(range(0, 1)),
-            Told::Completed(range(0, 1), true),
             Told::Flush(true),
         ]
     );
+    again.expect(Some(0));
+    assert_eq!(again.told(), [Told::Completed(range(0, 1), true)]);
+}
+
+#[test]
+fn session_of_which_nothing_has_come_is_known_when_it_has_a_timeout() {
+    let broker = Broker::new();
+    let session = kept(&broker, "a");
+    session.connection.end();
+    let again = broker.connection().attach(1, "a", false);
+    assert_eq!(
+        again.told()[..2],
+        [Told::Resumed(0), Told::Expected(ids([0]))]
+    );
+}
+
+#[test]
+fn what_is_completed_is_told_behind_what_is_sent_again() {
+    let broker = Broker::new();
+    let session = kept(&broker, "a");
+    session.declare("q");
+    session.publish_many("q", 0, 3);
+    session.subscribe("q", "d");
+    session.flow("d", 9);
+    assert_eq!(session.received().len(), 3);
+    let stop = session.stop("d");
+    assert_eq!(session.count("q"), 0);
+    session.connection.end();
+    let narrow = broker.connection_with(MEMBER, 2, u64::MAX);
+    let session = resumed_on(&session, &narrow, 0);
+    let sync = session.send_with(Request::Sync, true);
+    session.flush_session(false, false, true);
+    let told = session.all_told();
+    assert!(
+        matches!(told[..], [Told::Delivered(_), Told::Delivered(_)]),
+        "{told:?}"
+    );
+    narrow.drained(2, 0);
+    let told = session.all_told();
+    let [
+        Told::Delivered(_),
+        Told::Result(..),
+        Told::Completed(done, true),
+    ] = &told[..]
+    else {
+        panic!("not behind all that: {told:?}");
+    };
+    assert!(done.contains(CommandId(stop)) && done.contains(CommandId(sync)));
+}
+
+#[test]
+fn session_that_is_resumed_under_a_member_that_is_taken_for_down_is_left_again() {
+    let broker = Broker::new();
+    let session = kept(&broker, "a");
+    session.declare("q");
+    session.publish("q", "0");
+    session.subscribe("q", "d");
+    session.flow("d", 9);
+    assert_eq!(session.received(), ["0"]);
+    session.connection.end();
+    let elsewhere = broker.connection_with(MemberId(2), u32::MAX, u64::MAX);
+    elsewhere.attach(1, "a", false);
+    // Its client has not said what it has when this member is gone, too.
+    broker.sequencer(Command::MemberDown {
+        member: MemberId(2),
+        epoch: 1,
+    });
+    let session = resumed(&session, 0);
+    assert_eq!(session.received(), ["0"]);
+    session.accept(range(0, 0));
+    assert_eq!(session.count("q"), 0);
+}
+
+#[test]
+fn timeout_begins_anew_each_time_that_a_session_loses_its_connection() {
+    let broker = Broker::new();
+    let session = kept(&broker, "a");
+    session.connection.end();
+    tick_after(&broker, 9_000);
+    let session = resumed(&session, 0);
+    session.connection.end();
+    tick_after(&broker, 9_000);
+    resumed(&session, 0).assert_untroubled();
 }
 
 #[test]
@@ -472,6 +554,7 @@ fn flush_of_a_subscription_that_waited_for_the_transport_is_completed_after_the_
     assert!(matches!(&told[0], Told::Delivered(arrived) if arrived.body == "1"));
     assert!(matches!(&told[1], Told::Delivered(arrived) if arrived.body == "2"));
     assert!(matches!(&told[2], Told::Completed(set, _) if set.contains(CommandId(flush))));
+    assert_eq!(told.len(), 3);
 }
 
 #[test]

@@ -356,3 +356,26 @@ fn exclusive_binding_displaces_at_a_direct_exchange_only() {
         );
     }
 }
+
+#[test]
+fn what_a_transaction_publishes_is_no_initial_value_before_it_is_committed() {
+    let broker = Broker::new();
+    let session = with_queue(&broker);
+    session.declare_exchange_with("e", "direct", with(&initial()));
+    session.publish_message("e", message_with("k", "before", |_| {}));
+    let other = broker.session("b");
+    other.select();
+    other.publish_message("e", message_with("k", "rolled back", |_| {}));
+    session.bind("e", "q", "k", &[]);
+    assert_eq!(bodies(&session, "q"), ["before"]);
+    other.rollback();
+    session.declare("r");
+    session.bind("e", "r", "k", &[]);
+    assert_eq!(bodies(&session, "r"), ["before"]);
+    other.publish_message("e", message_with("k", "committed", |_| {}));
+    broker.take_over();
+    other.commit();
+    session.declare("s");
+    session.bind("e", "s", "k", &[]);
+    assert_eq!(bodies(&session, "s"), ["committed"]);
+}

@@ -3,7 +3,8 @@
 mod broker;
 
 use broker::{Broker, Session, ids, range};
-use ferrymq::wire::Value;
+use ferrymq::broker::limits::TRANSACTION_PLACES_MAX;
+use ferrymq::wire::{Value, XaStatus};
 
 /// A transactional session with a queue `q`.
 fn transactional() -> Session {
@@ -31,6 +32,27 @@ fn select_twice_changes_nothing() {
     session.select();
     session.commit();
     assert_eq!(session.count("q"), 1);
+}
+
+/// Transactions begun, committed and rolled back.
+fn counted(session: &Session) -> (u64, u64, u64) {
+    session.connection.broker.core(|core| {
+        let found = core.sessions_behind(None).next();
+        let counters = found.expect("the session").counters;
+        (counters.transactions, counters.commits, counters.rollbacks)
+    })
+}
+
+#[test]
+fn transaction_is_counted_when_it_begins() {
+    let session = transactional();
+    assert_eq!(counted(&session), (1, 0, 0));
+    session.select();
+    assert_eq!(counted(&session), (1, 0, 0));
+    session.commit();
+    assert_eq!(counted(&session), (2, 1, 0));
+    session.rollback();
+    assert_eq!(counted(&session), (3, 1, 1));
 }
 
 #[test]
@@ -221,20 +243,193 @@ fn time_to_live_of_what_a_transaction_publishes_begins_when_it_publishes() {
     session.assert_untroubled();
 }
 
-#[test]
-fn open_transaction_counts_the_queues_it_publishes_to() {
-    let broker = Broker::new().without_comparing();
-    let session = broker.session("a");
-    for n in 0..2000 {
+/// Queues that a message to `amq.fanout` comes to.
+const FANNED_OUT: usize = 1024;
+
+/// A session, and as many queues bound to `amq.fanout`. No other core follows: it would take long.
+fn fanned_out() -> Session {
+    let session = Broker::new().without_comparing().session("a");
+    for n in 0..FANNED_OUT {
         let queue = n.to_string();
         session.declare(&queue);
         session.bind("amq.fanout", &queue, "", &[]);
     }
     session.told();
-    session.select();
-    let most = ferrymq::broker::limits::TRANSACTION_BYTES_MAX / (2000 * 16);
-    for _ in 0..=most {
+    session
+}
+
+/// Publishes as much as one transaction may.
+fn fill(session: &Session) {
+    for _ in 0..TRANSACTION_PLACES_MAX / FANNED_OUT {
         session.publish_message("amq.fanout", broker::message("", ""));
     }
-    session.assert_failed(506, "transaction");
+    session.assert_untroubled();
+}
+
+#[test]
+fn open_transaction_counts_the_places_in_queues_it_publishes_to() {
+    let session = fanned_out();
+    session.select();
+    fill(&session);
+    session.publish_message("amq.fanout", broker::message("", ""));
+    session.assert_failed(506, "more than 1048576 places in queues");
+}
+
+#[test]
+fn what_a_transaction_may_have_at_most_is_committed_in_one_entry() {
+    let session = fanned_out();
+    session.select();
+    fill(&session);
+    assert_eq!(session.count("0"), 0);
+    session.commit();
+    session.assert_untroubled();
+    let each = u32::try_from(TRANSACTION_PLACES_MAX / FANNED_OUT).expect("small");
+    assert_eq!((session.count("0"), session.count("1023")), (each, each));
+    // The next one has as much to itself.
+    fill(&session);
+    session.rollback();
+    session.assert_untroubled();
+    assert_eq!(session.count("0"), each);
+}
+
+#[test]
+fn places_that_an_open_transaction_has_taken_are_counted_by_a_core_that_took_over() {
+    let session = fanned_out();
+    session.select();
+    fill(&session);
+    session.connection.broker.take_over();
+    session.publish_message("amq.fanout", broker::message("", ""));
+    session.assert_failed(506, "places in queues");
+}
+
+#[test]
+fn branch_counts_the_places_in_queues_it_publishes_to() {
+    let session = fanned_out();
+    session.dtx_select();
+    session.start("x");
+    fill(&session);
+    session.publish_message("amq.fanout", broker::message("", ""));
+    session.assert_failed(506, "places in queues");
+}
+
+/// A full ring of two messages that somebody has acquired.
+fn held_ring(session: &Session, policy: &str) {
+    let limits = [
+        ("qpid.policy_type", Value::from(policy)),
+        ("qpid.max_count", Value::U32(2)),
+    ];
+    session.declare_limited("ring", &limits);
+    let holder = session.connection.broker.session("holder");
+    holder.subscribe("ring", "d");
+    holder.flow("d", 2);
+    for body in ["0", "1"] {
+        holder.publish("ring", body);
+    }
+}
+
+#[test]
+fn commit_of_what_a_ring_cannot_take_fails_and_does_nothing() {
+    let session = transactional();
+    session.declare_limited(
+        "ring",
+        &[
+            ("qpid.policy_type", Value::from("ring")),
+            ("qpid.max_size", Value::U32(1000)),
+        ],
+    );
+    session.publish("q", "0");
+    session.publish("ring", &"x".repeat(5000));
+    session.commit();
+    session.assert_failed(541, "Commit failed");
+    let broker = &session.connection.broker;
+    assert_eq!(broker.session("b").count("q"), 0);
+}
+
+#[test]
+fn commit_to_a_strict_ring_whose_messages_are_all_acquired_fails() {
+    let session = transactional();
+    held_ring(&session, "ring_strict");
+    session.publish("ring", "2");
+    session.commit();
+    session.assert_failed(541, "Commit failed");
+}
+
+#[test]
+fn branch_that_a_ring_cannot_take_is_not_prepared() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    session.dtx_select();
+    session.declare_limited(
+        "ring",
+        &[
+            ("qpid.policy_type", Value::from("ring")),
+            ("qpid.max_size", Value::U32(1000)),
+        ],
+    );
+    session.start("branch");
+    session.publish("ring", &"x".repeat(5000));
+    session.end("branch");
+    assert_eq!(session.prepare("branch"), XaStatus::XA_RBROLLBACK.0);
+}
+
+#[test]
+fn branch_that_was_promised_room_comes_into_a_ring_that_has_none_left() {
+    let broker = Broker::new();
+    let session = broker.session("a");
+    session.dtx_select();
+    session.declare("q");
+    let limits = [
+        ("qpid.policy_type", Value::from("ring_strict")),
+        ("qpid.max_count", Value::U32(2)),
+    ];
+    session.declare_limited("ring", &limits);
+    session.start("branch");
+    session.publish("ring", "promised");
+    session.end("branch");
+    assert_eq!(session.prepare("branch"), 0);
+    let holder = broker.session("holder");
+    holder.subscribe("ring", "d");
+    holder.flow("d", 2);
+    for body in ["0", "1"] {
+        holder.publish("ring", body);
+    }
+    assert_eq!(session.commit_prepared("branch"), 0);
+    assert_eq!(session.count("ring"), 1);
+}
+
+#[test]
+fn what_a_queue_keeps_out_takes_no_room_in_a_transaction() {
+    let session = transactional();
+    let limits = [
+        ("qpid.filter", Value::from("a = 'y'")),
+        ("qpid.max_count", Value::U32(2)),
+        ("qpid.flow_stop_count", Value::U32(0)),
+    ];
+    session.declare_limited("picky", &limits);
+    session.publish("q", "0");
+    for _ in 0..5 {
+        session.publish("picky", "kept out");
+    }
+    session.commit();
+    session.assert_untroubled();
+    assert_eq!((session.count("q"), session.count("picky")), (1, 0));
+}
+
+#[test]
+fn what_a_queue_keeps_out_takes_no_room_in_a_branch() {
+    let session = Broker::new().session("a");
+    session.dtx_select();
+    let limits = [
+        ("qpid.filter", Value::from("a = 'y'")),
+        ("qpid.max_count", Value::U32(2)),
+        ("qpid.flow_stop_count", Value::U32(0)),
+    ];
+    session.declare_limited("picky", &limits);
+    session.start("branch");
+    for _ in 0..5 {
+        session.publish("picky", "kept out");
+    }
+    session.end("branch");
+    assert_eq!(session.prepare("branch"), 0);
+    assert_eq!(session.commit_prepared("branch"), 0);
 }

@@ -24,12 +24,18 @@ mod crashes;
 #[path = "entries/group.rs"]
 mod group;
 #[allow(dead_code)]
+#[path = "runner/kinds.rs"]
+mod kinds;
+#[allow(dead_code)]
 #[path = "runner/ledger.rs"]
 mod ledger;
 #[path = "entries/log.rs"]
 mod log;
 #[path = "entries/recorded.rs"]
 mod recorded;
+#[allow(dead_code)]
+#[path = "runner/resuming.rs"]
+mod resuming;
 #[allow(dead_code)]
 #[path = "runner/run.rs"]
 mod run;

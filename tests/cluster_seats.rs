@@ -173,6 +173,50 @@ fn solo_applies_few_commands_at_once_when_there_are_very_many_queues() {
     assert_eq!(client.take().len(), 2, "a completion of each");
 }
 
+/// Three transactions of one message each, proposed at once.
+fn transactions(client: &mut Client) {
+    client.ask(1, declare("q"));
+    client.ask(1, Request::TxSelect);
+    let requests = (0..3).flat_map(|_| [publish("q"), Request::TxCommit]);
+    let commands = requests.map(|request| client.command(request)).collect();
+    client.propose(1, commands);
+}
+
+fn depth(core: &Core) -> u64 {
+    core.message_count()
+}
+
+/// It may fill as many places in queues as a batch without it.
+#[test]
+fn solo_puts_nothing_behind_a_commit_into_its_batch() {
+    let group = solo(0);
+    let mut client = Client::new(&group);
+    let before = group.read(Core::index);
+    transactions(&mut client);
+    assert_eq!(group.read(Core::index), before + 2 + 3);
+    assert_eq!(group.read(depth), 3);
+}
+
+#[test]
+fn members_propose_nothing_behind_a_commit_with_it() {
+    let settings = Settings {
+        faults: Faults::NONE,
+        ..Settings::usual(5)
+    };
+    let seats = seats(3, Options::default(), settings, Millis(0));
+    let (seat, member) = (&seats[0], seats[0].member());
+    let mut client = Client::new(seat);
+    let taken = || seat.read(|core| core.last_seq(member, core.last_epoch(member)));
+    // What comes and what is told take time between members.
+    let pass = |from: u64| (from..from + 100).for_each(|now| _ = seat.tick(Millis(now)));
+    pass(0);
+    let before = taken();
+    transactions(&mut client);
+    pass(100);
+    assert_eq!(taken(), before + 2 + 3);
+    assert_eq!(seat.read(depth), 3);
+}
+
 #[test]
 fn a_connection_is_woken_once_until_it_has_looked() {
     let group = solo(0);

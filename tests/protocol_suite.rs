@@ -13,6 +13,8 @@ mod fuzz;
 mod heartbeats;
 #[path = "protocol_suite/negotiation.rs"]
 mod negotiation;
+#[path = "protocol_suite/order.rs"]
+mod order;
 #[path = "protocol_suite/pair.rs"]
 mod pair;
 #[path = "protocol_suite/raw.rs"]

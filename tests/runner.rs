@@ -19,12 +19,16 @@ mod cluster;
 mod connection;
 #[path = "runner/invariants.rs"]
 mod invariants;
+#[path = "runner/kinds.rs"]
+mod kinds;
 #[path = "runner/ledger.rs"]
 mod ledger;
 #[path = "runner/lockstep_faults.rs"]
 mod lockstep_faults;
 #[path = "runner/planted.rs"]
 mod planted;
+#[path = "runner/resuming.rs"]
+mod resuming;
 #[path = "runner/run.rs"]
 mod run;
 #[path = "runner/seed.rs"]

@@ -6,8 +6,10 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 
 use ferrymq::protocol::Event;
-use ferrymq::wire::{self, Cursor, protocol_header};
-use server_support::{Broker, Client, control_frame, frame, opening, rest, socket, until};
+use ferrymq::wire::{self, Control, Cursor, protocol_header};
+use server_support::{
+    Broker, Client, control_frame, frame, opening, rest, rest_or_reset, socket, until,
+};
 
 #[test]
 fn an_unknown_protocol_header_is_answered_with_ours_and_the_socket_closed() {
@@ -245,4 +247,79 @@ fn when_files_run_out_the_oldest_silent_peer_gives_way() {
     client.declare(0, "q");
     broker.log_line("cannot accept a connection");
     broker.log_line("has not opened its connection");
+}
+
+/// What a client says to declare a queue on a session of its own.
+fn declaring(queue: &str) -> Vec<u8> {
+    let attach = wire::SessionAttach {
+        name: queue.as_bytes().to_vec(),
+        force: false,
+    };
+    let declare = wire::Command::QueueDeclare(wire::QueueDeclare {
+        queue: queue.into(),
+        ..Default::default()
+    });
+    let mut command = Vec::new();
+    declare.encode(true, &mut command);
+    let mut bytes = control_frame(1, &Control::SessionAttach(attach));
+    let point = Control::SessionCommandPoint(Default::default());
+    bytes.extend(control_frame(1, &point));
+    bytes.extend(frame(0x0f, 1, 1, 1, &command));
+    bytes
+}
+
+#[test]
+fn commands_before_open_ok_are_not_done() {
+    let mut broker = Broker::start(&[]);
+    let whole = opening();
+    // The header and the three controls, by themselves.
+    let mut parts = vec![whole[..8].to_vec()];
+    let mut left = &whole[8..];
+    while !left.is_empty() {
+        let size = usize::from(u16::from_be_bytes([left[2], left[3]]));
+        parts.push(left[..size].to_vec());
+        left = &left[size..];
+    }
+    assert_eq!(parts.len(), 4);
+    // Where the session and its command come: before one of the parts, or instead of one.
+    let mut sequences = Vec::new();
+    for at in 0..parts.len() {
+        for skipped in [0, 1] {
+            sequences.push((at, at + skipped));
+        }
+    }
+    let queues: Vec<String> = (0..sequences.len()).map(|n| format!("early-{n}")).collect();
+    for ((before, after), queue) in sequences.into_iter().zip(&queues) {
+        let mut bytes = parts[..before].concat();
+        bytes.extend(declaring(queue));
+        bytes.extend(parts[after..].concat());
+        let mut stream = socket(broker.address());
+        // The broker may close before it has read all.
+        let _ = stream.write_all(&bytes);
+        rest_or_reset(&mut stream);
+    }
+    // The same behind all of it is done, though nobody has waited for open-ok.
+    let mut stream = socket(broker.address());
+    let bytes = [opening(), declaring("in time")].concat();
+    stream.write_all(&bytes).expect("it is sent");
+    let mut client = Client::open(broker.address());
+    let mut channel = 0;
+    let mut is_there = |queue: &str| {
+        // A question that is answered with no ends its session.
+        channel += 1;
+        client.attach(channel, &format!("look {channel}"));
+        let query = wire::QueueDeclare {
+            queue: queue.into(),
+            passive: true,
+            ..Default::default()
+        };
+        client
+            .ask(channel, wire::Command::QueueDeclare(query))
+            .is_ok()
+    };
+    until("what comes in order is done", || is_there("in time"));
+    for queue in &queues {
+        assert!(!is_there(queue), "{queue}");
+    }
+    assert!(broker.is_running());
 }

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use ferrymq::protocol::{ClientConfig, Event};
 use ferrymq::wire::{self, AcceptMode, Command, CommandId, Control, DetachCode, SequenceSet};
-use server_support::{Broker, Client, control_frame, frame};
+use server_support::{Broker, Client, control_frame, frame, session_controls};
 
 /// A broker and a client of it that must notice nothing.
 struct Scene {
@@ -102,18 +102,7 @@ fn an_inverted_range_closes_with_501() {
 fn session_controls_without_a_session_leave_the_connection_open() {
     let mut scene = Scene::new();
     let mut client = scene.client();
-    let set = || Some(SequenceSet::of(CommandId(0)));
-    let controls = [
-        Control::SessionGap(wire::SessionGap { commands: set() }),
-        Control::SessionFlush(wire::SessionFlush::default()),
-        Control::SessionExpected(wire::SessionExpected::default()),
-        Control::SessionConfirmed(wire::SessionConfirmed::default()),
-        Control::SessionCompleted(wire::SessionCompleted::default()),
-        Control::SessionKnownCompleted(wire::SessionKnownCompleted::default()),
-        Control::SessionRequestTimeout(wire::SessionRequestTimeout::default()),
-        Control::SessionCommandPoint(wire::SessionCommandPoint::default()),
-    ];
-    for control in &controls {
+    for control in &session_controls() {
         let bytes = control_frame(5, control);
         client.stream.write_all(&bytes).expect("it is sent");
     }

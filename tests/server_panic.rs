@@ -5,18 +5,23 @@ mod server_support;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::Waker;
 
 use ferrymq::broker::ids::{ConnectionNumber, MemberId};
-use ferrymq::broker::{Command, Effect, Options};
+use ferrymq::broker::{Command, Core, Effect, Options};
 use ferrymq::cluster::solo::Solo;
 use ferrymq::cluster::{Group, Millis, Outstanding};
 use ferrymq::protocol::BrokerConfig;
+use ferrymq::security::acl::Acl;
+use ferrymq::security::sasl::Sasl;
 use ferrymq::server::accept::{self, Ended};
 use ferrymq::server::clock::Clock;
 use ferrymq::server::driver::Shared;
+use ferrymq::server::happenings::Happenings;
 use ferrymq::server::registry::Registry;
+use ferrymq::server::rights::Rights;
+use ferrymq::server::socket::Carriage;
 use server_support::{Client, until};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -41,6 +46,10 @@ impl Group for Faulty {
             |command: &Command| matches!(command, Command::Attach { name, .. } if name == b"bad");
         assert!(!commands.iter().any(is_bad), "as planned");
         self.solo.propose(now, connection, commands);
+    }
+
+    fn look(&self, look: &mut dyn FnMut(&Core)) {
+        self.solo.look(look);
     }
 
     fn take(&self, connection: ConnectionNumber, effects: &mut Vec<Effect>) -> Outstanding {
@@ -77,21 +86,42 @@ async fn a_driver_that_panics_ends_its_connection_and_is_told_of_at_the_end() {
         closed: AtomicU32::new(0),
     });
     let shared = Arc::new(Shared {
+        happenings: Arc::new(Happenings::new(clock, false)),
         clock,
         registry: Registry::default(),
         config: BrokerConfig::default(),
-        realm: "QPID".into(),
+        rights: Rights {
+            acl: Acl::start(Default::default()).expect("no file"),
+            is_authenticating: false,
+            default_queue_limit: 0,
+        },
+        sasl: Arc::new(Sasl {
+            realm: "QPID".into(),
+            users: None,
+            mechanisms: Vec::new(),
+            allows_plain_unencrypted: false,
+            is_without_dictionaries: false,
+        }),
+        failures: Default::default(),
+        requires_encryption: false,
+        tls: None,
         connections_max: 0,
         is_nodelay: true,
         dtx_timeouts: Default::default(),
         known_hosts: Default::default(),
         session_timeout_max: 0,
+        is_stamping: AtomicBool::new(false),
     });
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let listener = TcpListener::bind(any).await.expect("a free port");
     let address = listener.local_addr().expect("it is bound");
     let (stop, stopped) = watch::channel(false);
-    let accepting = accept::run(listener, group.clone(), shared.clone(), stopped);
+    let accepting = accept::run(
+        (listener, Carriage::Plain),
+        group.clone(),
+        shared.clone(),
+        stopped,
+    );
     let accepting = tokio::spawn(accepting);
     let faulty = group.clone();
     let clients = tokio::task::spawn_blocking(move || {

@@ -3,14 +3,23 @@
 mod durable_support;
 mod server_raft {
     pub mod members;
+    pub mod strangers;
 
+    mod anew;
+    mod attacked;
     mod belonging;
-    mod faults;
+    pub mod fanned_out;
+    pub mod faults;
     mod forming;
     mod hostile;
+    mod joined;
     mod kills;
     mod large;
     mod order;
+    mod reach;
+    #[allow(dead_code)]
+    #[path = "../server_resume/relay.rs"]
+    mod relay;
 }
 #[allow(dead_code)]
 #[path = "runner/seed.rs"]

@@ -12,15 +12,18 @@ mod run;
 mod server_support;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use durable_support::{Directory, bodies, declare, durable_queue, publish_all, query, start, stop};
 use ferrymq::client::{Client, Error, Options, unique_name};
 use ferrymq::wire::url::Url;
 use ferrymq::wire::{AcceptMode, QueueDeclare, QueueQuery, QueueQueryResult};
 use members::Members;
 use relay::Relay;
-use run::{client_of, run};
+use run::{client_of, run, run_and_tell};
 use server_support::Broker;
+use tokio::sync::Notify;
 
 const CUTS: u32 = 12;
 
@@ -34,6 +37,28 @@ async fn everything_arrives_once_though_the_line_is_cut_again_and_again() {
     let relay = Relay::start(vec![broker.address()], 1, CUTS).await;
     run(&relay.url(), AcceptMode::EXPLICIT).await;
     assert_eq!(relay.cuts_left(), 0);
+    assert!(relay.connections() > CUTS);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn session_is_lost_with_its_only_broker_and_its_client_goes_on() {
+    let directory = Directory::new();
+    let options = ["--session-timeout-max", "60"];
+    let mut broker = start(&directory, &options);
+    let relay = Relay::start(vec![broker.address()], 6, 0).await;
+    let client = client_of(&relay.url()).await;
+    let session = client
+        .session_with_timeout("s", Duration::from_secs(60))
+        .await;
+    let session = session.expect("it attaches");
+    declare(&session, durable_queue("q")).await;
+    publish_all(&session, "q", &bodies(0, 3)).await;
+    stop(&mut broker, "KILL");
+    let broker = start(&directory, &options);
+    relay.leads_to(vec![broker.address()]);
+    assert_eq!(session.sync().await, Err(Error::SessionLost));
+    let other = client.session("s").await.expect("its name is free");
+    assert_eq!(query(&other, "q").await.message_count, 3);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -66,18 +91,12 @@ async fn sessions_go_on_when_the_member_that_serves_them_is_killed() {
         .collect();
     // The first is the one that serves.
     let url = Url::parse(&addresses.join(",")).expect("addresses are a URL");
-    let running = tokio::spawn(async move { run(&url, AcceptMode::EXPLICIT).await });
-    let watcher = client_of(&Url::parse(&addresses[1]).expect("a URL")).await;
-    let session = watcher.session("watcher").await.expect("it attaches");
-    loop {
-        let query = QueueQuery { queue: "q".into() };
-        let query = ferrymq::wire::Command::QueueQuery(query);
-        let queue: QueueQueryResult = session.query(query).await.expect("an answer");
-        if queue.message_count > 20 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let amid = Arc::new(Notify::new());
+    let tells = amid.clone();
+    let running = tokio::spawn(async move {
+        run_and_tell(&url, AcceptMode::EXPLICIT, &tells).await;
+    });
+    amid.notified().await;
     brokers[0].signal("KILL");
     brokers[0].wait();
     running.await.expect("it ran to its end");
@@ -118,6 +137,12 @@ async fn session_is_lost_when_its_time_has_run_out() {
     }
     relay.pick_up();
     assert_eq!(session.sync().await, Err(Error::SessionLost));
+    // The client goes on with others, though the broker has still to take leave of the one it began.
+    let (first, second) = tokio::join!(client.session("first"), client.session("second"));
+    for session in [first, second] {
+        let session = session.expect("it attaches");
+        session.sync().await.expect("it is done");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -22,6 +22,9 @@ mod connection;
 #[path = "simulator/group.rs"]
 mod group;
 #[allow(dead_code)]
+#[path = "runner/kinds.rs"]
+mod kinds;
+#[allow(dead_code)]
 #[path = "runner/ledger.rs"]
 mod ledger;
 #[path = "simulator/members.rs"]
@@ -33,6 +36,9 @@ mod mischief;
 mod planted;
 #[path = "simulator/plants.rs"]
 mod plants;
+#[allow(dead_code)]
+#[path = "runner/resuming.rs"]
+mod resuming;
 #[allow(dead_code)]
 #[path = "runner/run.rs"]
 mod run;

@@ -7,12 +7,26 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+fn described(name: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(root.join("spec").join(name)).unwrap()
+}
+
 #[test]
 fn generated_code_is_what_the_description_says() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = root.join("src/wire/generated");
-    let description = fs::read_to_string(root.join("spec/amqp-0-10.spec")).unwrap();
-    let files = generator::generate(&description).unwrap();
+    let files = generator::generate(&described("amqp-0-10.spec")).unwrap();
+    compare("src/wire/generated", files);
+}
+
+#[test]
+fn the_schema_of_management_is_what_the_description_says() {
+    let files = generator::management::generate(&described("management.spec")).unwrap();
+    compare("src/qmf/generated", files);
+}
+
+/// Compares what was generated with what is in a folder, or writes it there.
+fn compare(folder: &str, files: Vec<generator::GeneratedFile>) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     if std::env::var_os("UPDATE").is_some() {
         fs::create_dir_all(&folder).unwrap();
         for file in &files {
@@ -55,4 +69,38 @@ fn a_description_that_names_nothing_is_refused() {
         generator::generate(text).err().unwrap(),
         "x.a.n: nothing is called bite"
     );
+}
+
+#[test]
+fn a_schema_that_contradicts_itself_is_refused() {
+    let refusal = |text: &str| generator::management::generate(text).err().unwrap();
+    let class = |rows: &str| format!("package p {{ class c {{ {rows} }} }}");
+    assert_eq!(
+        refusal("package p {\n class c {\n a: sstr\n b: string\n } }"),
+        "the description makes no sense from line 4"
+    );
+    let refused = [
+        (class("a: sstr a: bool"), "p.c: a comes twice"),
+        (class("a: hilo32"), "p.c.a: hilo32 is for statistics"),
+        (class("a: objId -> d"), "p.c.a: nothing is called p:d"),
+        (
+            class("a: objId"),
+            "p.c.a: an objId, and nothing else, refers to a class",
+        ),
+        (
+            class("a: sstr RC optional"),
+            "p.c.a: what is given at creation is not optional",
+        ),
+        (
+            class("statistics { a: bool RW }"),
+            "p.c.a: said of a statistic",
+        ),
+        (
+            "package p { event e loud () }".to_owned(),
+            "p.e: no severity is loud",
+        ),
+    ];
+    for (text, why) in refused {
+        assert_eq!(refusal(&text), why);
+    }
 }

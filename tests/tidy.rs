@@ -6,17 +6,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room and what it may import.
-const ROOMS: [(&str, &[&str]); 12] = [
+const ROOMS: [(&str, &[&str]); 15] = [
     ("wire", &[]),
     ("store", &[]),
     ("protocol", &["wire"]),
-    ("broker", &["wire"]),
+    ("qmf", &["wire"]),
+    ("broker", &["qmf", "wire"]),
     ("adapter", &["protocol", "broker", "wire"]),
     ("cluster", &["broker", "store", "wire"]),
-    ("management", &["broker", "wire"]),
+    ("management", &["broker", "qmf", "wire"]),
     ("security", &["wire", "broker"]),
     ("client", &["protocol", "wire", "security"]),
     ("federation", &["broker", "client", "wire"]),
+    ("terminal", &[]),
+    ("console", &["terminal"]),
     ("load", &["client", "protocol", "wire"]),
     (
         "server",
@@ -28,15 +31,17 @@ const ROOMS: [(&str, &[&str]); 12] = [
             "adapter",
             "cluster",
             "management",
+            "qmf",
             "security",
             "client",
             "federation",
+            "terminal",
         ],
     ),
 ];
 
 /// What a room must not mention, and why.
-const BANNED: [(&str, &[&str], &str); 6] = [
+const BANNED: [(&str, &[&str], &str); 7] = [
     ("store", &["tokio"], "it knows no runtime"),
     (
         "cluster",
@@ -47,6 +52,7 @@ const BANNED: [(&str, &[&str], &str); 6] = [
     ("protocol", SANS_IO, "a state machine without I/O"),
     ("adapter", SANS_IO, "a translation without I/O"),
     ("broker", CORE, "members would come apart"),
+    ("qmf", SANS_IO, "octets in, values out"),
 ];
 
 const SANS_IO: &[&str] = &[

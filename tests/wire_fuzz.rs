@@ -1,9 +1,11 @@
-//! Seeded fuzzers of what reads octets from outside, the wire room's, the journal's and a group's, and
-//! a short run of each.
+//! Seeded fuzzers of what reads octets from outside, the wire room's, the journal's, a group's and
+//! management's, and a short run of each.
 //!
 //! `FUZZ_ROUNDS=100000 cargo test --test wire_fuzz` runs longer; a failure prints the seed, and
 //! `FUZZ_SEED=n FUZZ_ROUNDS=1` runs that one again.
 
+#[path = "wire_fuzz/management.rs"]
+mod management;
 #[path = "wire_fuzz/peer_frames.rs"]
 mod peer_frames;
 #[path = "wire_fuzz/raft_member.rs"]
@@ -39,6 +41,12 @@ const FUZZERS: &[(&str, Fuzzer)] = &[
     ("peer_frames", |_, mut seeded| {
         peer_frames::peer_frames(&mut seeded)
     }),
+    ("management_request_2", |_, mut seeded| {
+        management::request_of_version_2(&mut seeded)
+    }),
+    ("management_frames_1", |_, mut seeded| {
+        management::frames_of_version_1(&mut seeded)
+    }),
     ("raft_message", raft_message),
     ("member_noise", |_, mut seeded| {
         raft_member::member_noise(&mut seeded)
@@ -48,6 +56,9 @@ const FUZZERS: &[(&str, Fuzzer)] = &[
     }),
     ("canary", canary),
     ("raft_canary", raft_canary),
+    ("management_canary", |_, mut seeded| {
+        management::management_canary(&mut seeded)
+    }),
     ("member_canary", |_, mut seeded| {
         raft_member::member_canary(&mut seeded)
     }),
@@ -97,6 +108,8 @@ fn the_canary_dies() {
     assert!(run("canary", 500).unwrap_err().starts_with("canary, seed "));
     let of_raft = run("raft_canary", 500).unwrap_err();
     assert!(of_raft.starts_with("raft_canary, seed "));
+    let of_management = run("management_canary", 500).unwrap_err();
+    assert!(of_management.starts_with("management_canary, seed "));
     let of_member = run("member_canary", 5).unwrap_err();
     assert!(of_member.starts_with("member_canary, seed "));
 }

@@ -131,8 +131,9 @@ class Process:
 class Broker:
     """A running broker, or brokers that act as one. `ports` has one port, or one of each member."""
 
-    def __init__(self, binary, group, seed, log_path):
+    def __init__(self, binary, group, seed, log_path, options=()):
         self.group = group
+        self.options = list(options)
         self.log_path = log_path
         start = self._start_raft if group == "raft" else self._start_one
         self.processes = start(binary, seed)
@@ -148,7 +149,7 @@ class Broker:
     def _start_one(self, binary, seed):
         count = MEMBERS if self.group == "lockstep" else 1
         command = [binary, "serve", "--auth", "no", "--no-data-dir",
-                   "--port", ",".join(["0"] * count)]
+                   "--port", ",".join(["0"] * count)] + self.options
         if self.group == "lockstep":
             command += ["--group", "lockstep", "--lockstep-seed", str(seed)]
         return [Process(command, count, self.log_path)]
@@ -164,7 +165,7 @@ class Broker:
             command = [binary, "serve", "--auth", "no", "--port", "0", "--group", "raft",
                        "--data-dir", os.path.join(self.directory, str(number)),
                        "--cluster-key-file", key, "--cluster-listen", peer,
-                       "--cluster-peers", ",".join(peers)]
+                       "--cluster-peers", ",".join(peers)] + self.options
             started.append(Process(command, 1, "%s.%d" % (self.log_path, number)))
         return started
 

@@ -12,8 +12,8 @@ _lock = threading.Lock()
 def start(command, **options):
     """Starts a process as the leader of a new group."""
     with _lock:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True,
-                                   **options)
+        options.setdefault("stdin", subprocess.DEVNULL)
+        process = subprocess.Popen(command, start_new_session=True, **options)
         _running.add(process)
     return process
 

@@ -17,10 +17,11 @@ PROCESS_SECONDS_MAX = 900
 
 # What the client's own race leaves in the output: its thread that waits for sockets has died, and
 # every later case of the process fails with it or waits for ever, whatever the broker does. The
-# second is what the thread says when a connection gave up its socket between the thread's look at
+# others are what the thread says when a connection gave up its socket between the thread's look at
 # what is to be waited for and its wait (`Driver.stop` takes no lock against `Selector.run`).
 CLIENT_RACES = (b"SelectorStopped",
-                b"qpid.messaging thread died: 'NoneType' object has no attribute 'fileno'")
+                b"qpid.messaging thread died: 'NoneType' object has no attribute 'fileno'",
+                b"qpid.messaging thread died: [Errno 9] Bad file descriptor")
 
 # A process in which the race shows has this long to end by itself: it is run again all the same.
 RACE_SECONDS_MAX = 10
@@ -128,12 +129,11 @@ def run_cases(module, cases, port, extra, log_path):
             timed_out = not ended_in_time(process, log_path)
         finally:
             processes.end(process)
-    with open(log_path, errors="replace") as log:
-        text = log.read()
+    printed = read(log_path)
     statuses = dict.fromkeys(cases, "fail")
-    found, texts = read_statuses(text)
+    found, texts = read_statuses(printed.decode("utf-8", "replace"))
     statuses.update(found)
-    return Outcome(statuses, texts, shows_race(log_path), timed_out)
+    return Outcome(statuses, texts, shows_race(printed), timed_out)
 
 
 def ended_in_time(process, log_path):
@@ -146,17 +146,21 @@ def ended_in_time(process, log_path):
             process.wait(LOOK_SECONDS)
             return True
         except subprocess.TimeoutExpired:
-            if not in_race and shows_race(log_path):
+            if not in_race and shows_race(read(log_path)):
                 in_race = True
                 until = time.monotonic() + RACE_SECONDS_MAX
     return False
 
 
-def shows_race(log_path):
-    """Whether the client's own race shows in what a process printed."""
+def read(log_path):
+    """What a process has printed."""
     with open(log_path, "rb") as log:
-        text = log.read()
-    return any(race in text for race in CLIENT_RACES)
+        return log.read()
+
+
+def shows_race(printed):
+    """Whether the client's own race shows in what a process printed."""
+    return any(race in printed for race in CLIENT_RACES)
 
 
 def read_statuses(text):

@@ -1,8 +1,10 @@
-//! Makes `src/wire/generated` from `spec/amqp-0-10.spec`.
+//! Makes `src/wire/generated` from `spec/amqp-0-10.spec`, and `src/qmf/generated` from
+//! `spec/management.spec`.
 //!
 //! Only tests compile this: `tests/spec_staleness.rs` compares what it renders with what is
 //! committed, and with `UPDATE=1` writes it.
 
+pub mod management;
 pub mod model;
 mod names;
 pub mod parse;
@@ -14,7 +16,7 @@ pub mod resolve;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// A file of `src/wire/generated`: its name and its text.
+/// A generated file: its name and its text.
 pub struct GeneratedFile {
     /// Name within the folder.
     pub name: String,
@@ -29,7 +31,12 @@ pub struct GeneratedFile {
 pub fn generate(description: &str) -> Result<Vec<GeneratedFile>, String> {
     let description = parse::description(description)?;
     resolve::check(&description)?;
-    render::files(&description)
+    formatted_files(render::files(&description))
+}
+
+/// Files as rustfmt leaves them.
+fn formatted_files(files: Vec<(String, String)>) -> Result<Vec<GeneratedFile>, String> {
+    files
         .into_iter()
         .map(|(name, text)| {
             Ok(GeneratedFile {

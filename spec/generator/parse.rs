@@ -18,34 +18,38 @@ type Parsed<'a, T> = IResult<&'a str, T>;
 
 /// Reads a description, or says at which line it stops making sense.
 pub fn description(text: &str) -> Result<Description, String> {
-    all_consuming(terminated(top, space))
-        .parse(text)
-        .map(|(_, parsed)| parsed)
-        .map_err(|error| {
-            let left = match error {
-                nom::Err::Error(error) | nom::Err::Failure(error) => error.input.len(),
-                nom::Err::Incomplete(_) => 0,
-            };
-            let line = text[..text.len() - left].lines().count();
-            format!("the description makes no sense from line {line}")
-        })
+    text_or_line(text, all_consuming(terminated(top, space)).parse(text))
+}
+
+/// What was parsed of the whole of `text`, or at which line it stops making sense.
+pub(super) fn text_or_line<T>(text: &str, parsed: Parsed<'_, T>) -> Result<T, String> {
+    parsed.map(|(_, parsed)| parsed).map_err(|error| {
+        let left = match error {
+            nom::Err::Error(error) | nom::Err::Failure(error) => error.input.len(),
+            nom::Err::Incomplete(_) => 0,
+        };
+        let line = text[..text.len() - left].lines().count();
+        format!("the description makes no sense from line {line}")
+    })
 }
 
 /// White space and comments.
-fn space(input: &str) -> Parsed<'_, ()> {
+pub(super) fn space(input: &str) -> Parsed<'_, ()> {
     let comment = (char('#'), not_line_ending);
     value((), many0(alt((value((), multispace1), value((), comment))))).parse(input)
 }
 
 /// `inner` behind any white space.
-fn lexeme<'a, T, P>(inner: P) -> impl Parser<&'a str, Output = T, Error = Error<&'a str>>
+pub(super) fn lexeme<'a, T, P>(inner: P) -> impl Parser<&'a str, Output = T, Error = Error<&'a str>>
 where
     P: Parser<&'a str, Output = T, Error = Error<&'a str>>,
 {
     preceded(space, inner)
 }
 
-fn sign<'a>(text: &'static str) -> impl Parser<&'a str, Output = &'a str, Error = Error<&'a str>> {
+pub(super) fn sign<'a>(
+    text: &'static str,
+) -> impl Parser<&'a str, Output = &'a str, Error = Error<&'a str>> {
     lexeme(tag(text))
 }
 
@@ -72,7 +76,7 @@ fn word(input: &str) -> Parsed<'_, String> {
     }
 }
 
-fn number(input: &str) -> Parsed<'_, u32> {
+pub(super) fn number(input: &str) -> Parsed<'_, u32> {
     let hex = map_res(preceded(tag("0x"), hex_digit1), |digits| {
         u32::from_str_radix(digits, 16)
     });

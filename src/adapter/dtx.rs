@@ -25,8 +25,7 @@ impl Default for DtxTimeouts {
     }
 }
 
-/// What branch there is is the core's to know. `dtx.forget` is refused as qpidd does: nothing is
-/// decided heuristically, so there is nothing to forget.
+/// What branch there is is the core's to know.
 pub(super) fn request(command: &Command, timeouts: DtxTimeouts) -> Request {
     asked(command, timeouts).map_or_else(
         |refused| *refused,
@@ -91,6 +90,9 @@ fn asked(command: &Command, timeouts: DtxTimeouts) -> Result<DtxRequest, Box<Req
                 0 => default_seconds,
                 seconds => seconds,
             },
+        },
+        Command::DtxForget(forget) => DtxRequest::Forget {
+            xid: xid(&forget.xid)?,
         },
         other => return Err(Box::new(not_implemented(other))),
     })

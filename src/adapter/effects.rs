@@ -3,7 +3,9 @@
 use crate::broker::{Delivery, Effect};
 use crate::protocol::limits::OUTPUT_BY_REFERENCE_MIN;
 use crate::protocol::{Connection, Content, Pieces};
-use crate::wire::{Command, DetachCode, ExecutionResult, MessageAccept, MessageReject};
+use crate::wire::{
+    CloseCode, Command, DetachCode, ErrorCode, ExecutionResult, MessageAccept, MessageReject,
+};
 
 use super::Adapter;
 use super::events::Pending;
@@ -33,6 +35,7 @@ impl Adapter {
                 }
             }
         }
+        self.messages.1 += u64::from(messages);
         let end = protocol.output().len();
         let answer_bytes = (end - start).saturating_sub(delivery_bytes);
         self.outflow
@@ -145,6 +148,10 @@ impl Adapter {
             } => protocol.send_control(channel, &session::flush(is_resumed)),
             Effect::Gap { channel, commands } => protocol.gap(channel, commands),
             Effect::Deliver(delivery) => self.deliver(protocol, &delivery),
+            Effect::Close { text } => protocol.close(CloseCode::CONNECTION_FORCED, &text),
+            // Agents have connections of their own.
+            Effect::Agent(_) => {}
+            Effect::Again(again) => self.again(*again),
             effect @ (Effect::Attached { .. }
             | Effect::Detached { .. }
             | Effect::Exception { .. }) => self.tell_of_session(protocol, effect),
@@ -159,6 +166,7 @@ impl Adapter {
             self.spoiled.remove(channel);
             // Not before: a session that is attached already keeps its open transaction.
             self.room.detached(*channel);
+            self.forget_given_back(*channel);
         }
         match effect {
             Effect::Attached {
@@ -199,6 +207,11 @@ impl Adapter {
                     refusal.code.0,
                     refusal.text.escape_debug(),
                 );
+                if refusal.code == ErrorCode::UNAUTHORIZED_ACCESS
+                    && let Some(rights) = &mut self.rights
+                {
+                    rights.note_denial(&refusal);
+                }
                 protocol.fail_session(channel, id, session::exception(command, *refusal));
                 if self.pending == Some(Pending::Detach(channel)) {
                     // The client's own detach came to a session that had failed: it is answered

@@ -1,18 +1,22 @@
 //! From what a client says to commands of the core.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
+use crate::broker::command::ConnectionDetails;
+use crate::broker::effect::Again;
 use crate::broker::ids::{ChannelKey, ConnectionNumber};
 use crate::broker::limits as broker_limits;
 use crate::broker::{Command, ConnectionRecord, Request};
 use crate::protocol::{Connection, Event};
-use crate::wire::{self, CloseCode, Text};
+use crate::wire::{self, CloseCode, ErrorCode, Text};
 
 use super::dtx::DtxTimeouts;
 use super::message::Transfers;
 use super::outflow::Outflow;
-use super::request::{self, Outcome};
+use super::request::{self, Given, Outcome};
+use super::rights::{self, Rights};
 use super::room::Room;
+use super::xml::Matcher;
 use super::{limits, session};
 
 /// One open connection's translation, both ways. `handle_event` fills a batch, which the caller
@@ -31,9 +35,18 @@ pub struct Adapter {
     pub(super) room: Room,
     /// Channels whose sessions are about to fail, since a delivery was lost: no other may be sent.
     pub(super) spoiled: BTreeSet<u16>,
-    dtx_timeouts: DtxTimeouts,
+    /// What is decided here and goes into requests.
+    given: Given,
     /// Seconds for which a session may outlive its connection.
     timeout_max: u32,
+    /// Messages that have come and gone.
+    pub(super) messages: (u64, u64),
+    /// What is known of bindings of xml exchanges.
+    matcher: Matcher,
+    /// Commands that the core has given back: they are proposed before any other.
+    given_back: VecDeque<Command>,
+    /// What the user may do; None is everything.
+    pub(super) rights: Option<Box<dyn Rights>>,
 }
 
 /// What no further event may overtake: a channel between two sessions.
@@ -63,14 +76,43 @@ impl Adapter {
             transfers: Transfers::default(),
             room: Room::default(),
             spoiled: BTreeSet::new(),
-            dtx_timeouts: DtxTimeouts::default(),
+            given: Given::default(),
             timeout_max: 0,
+            messages: (0, 0),
+            matcher: Matcher::default(),
+            given_back: VecDeque::new(),
+            rights: None,
         }
+    }
+
+    /// Messages that have come, and messages that were sent, since the connection was opened.
+    pub fn messages(&self) -> (u64, u64) {
+        self.messages
+    }
+
+    /// Has management show more of the connection than its record, and told that it is there.
+    pub fn show(&mut self, details: ConnectionDetails) {
+        let connection = self.connection;
+        let details = Box::new(details);
+        self.batch.push(Command::ConnectionDetails {
+            connection,
+            details,
+        });
+    }
+
+    /// Says what the connection's user may do. Without it everything is allowed, and nothing looked at.
+    pub fn set_rights(&mut self, rights: Box<dyn Rights>) {
+        self.rights = Some(rights);
     }
 
     /// Says how long work in branches of distributed transactions may take.
     pub fn set_dtx_timeouts(&mut self, timeouts: DtxTimeouts) {
-        self.dtx_timeouts = timeouts;
+        self.given.dtx_timeouts = timeouts;
+    }
+
+    /// Messages get this for the time of their coming, in seconds since 1970; None: they get none.
+    pub fn stamp_with(&mut self, stamp: Option<u64>) {
+        self.given.stamp = stamp;
     }
 
     /// Lets sessions outlive their connections, at most for so many seconds.
@@ -93,8 +135,20 @@ impl Adapter {
                 body,
             } => {
                 self.log_exception(channel, &command);
-                match request::of(command, header.as_ref(), body.as_ref(), self.dtx_timeouts) {
+                let decided = self
+                    .rights
+                    .as_deref_mut()
+                    .and_then(|rights| rights::decided(rights, &command));
+                let outcome = match decided {
+                    Some(outcome) => outcome,
+                    None => request::of(command, header.as_ref(), body.as_ref(), self.given),
+                };
+                match outcome {
                     Outcome::Request(request) => {
+                        let request = match &mut self.rights {
+                            None => request,
+                            Some(rights) => rights::permitted(&mut **rights, request),
+                        };
                         let request = self.room.admitted(channel, request);
                         self.command(channel, id, sync, request);
                     }
@@ -207,13 +261,63 @@ impl Adapter {
     }
 
     fn command(&mut self, channel: u16, id: wire::CommandId, sync: bool, request: Request) {
+        self.messages.0 += u64::from(matches!(request, Request::Transfer { .. }));
         self.batch_bytes += request::batch_bytes(&request);
+        let at = self.at(channel);
+        if !self.matcher.is_idle() {
+            self.batch.extend(self.matcher.matching(at, id, &request));
+        }
         self.batch.push(Command::Session {
-            at: self.at(channel),
+            at,
             id,
             sync,
             request,
         });
+    }
+
+    /// The core has not done a command: it is to be proposed again.
+    pub(super) fn again(&mut self, again: Again) {
+        let Again {
+            mut command,
+            bindings,
+            ..
+        } = again;
+        if let Some(bindings) = bindings {
+            match &mut command {
+                Command::Session { request, .. } if !cfg!(feature = "xml-exchange") => {
+                    let text = "this broker is built without the xml exchange";
+                    *request = request::refusal(ErrorCode::NOT_IMPLEMENTED, (0, 0), text);
+                }
+                _ => self.matcher.learn(bindings),
+            }
+        }
+        self.given_back.push_back(command);
+    }
+
+    /// A session has ended, and with it what it asked for.
+    pub(super) fn forget_given_back(&mut self, channel: u16) {
+        let is_others = |command: &Command| match command {
+            Command::Session { at, .. } | Command::Detach { at } => at.channel != channel,
+            _ => true,
+        };
+        self.given_back.retain(is_others);
+    }
+
+    /// Puts commands that were given back into the batch, as many as it holds.
+    fn refill(&mut self) {
+        while self.has_room()
+            && let Some(command) = self.given_back.pop_front()
+        {
+            match command {
+                Command::Session {
+                    at,
+                    id,
+                    sync,
+                    request,
+                } => self.command(at.channel, id, sync, request),
+                other => self.batch.push(other),
+            }
+        }
     }
 
     fn at(&self, channel: u16) -> ChannelKey {
@@ -252,12 +356,19 @@ impl Adapter {
 
     /// Whether the batch has to be proposed before the next event.
     pub fn is_full(&self) -> bool {
-        self.batch.len() >= broker_limits::BATCH_COMMANDS_MAX
-            || self.batch_bytes >= broker_limits::BATCH_BYTES_MAX
+        !self.has_room() || !self.given_back.is_empty()
+    }
+
+    /// Whether a command fits, with what it was found to match.
+    fn has_room(&self) -> bool {
+        let more = usize::from(!self.matcher.is_idle());
+        self.batch.len() + more < broker_limits::BATCH_COMMANDS_MAX
+            && self.batch_bytes < broker_limits::BATCH_BYTES_MAX
     }
 
     /// The batch, to be proposed and emptied.
     pub fn batch(&mut self) -> &mut Vec<Command> {
+        self.refill();
         self.batch_bytes = 0;
         &mut self.batch
     }

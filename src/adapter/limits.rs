@@ -17,3 +17,28 @@ pub const MARK_BYTES: u64 = 64 * 1024;
 /// it nothing more is read from the peer, until it has read some of them. Deliveries do not count:
 /// credit and headroom bound them, and their receiver must always be heard, or it could not accept.
 pub const UNREAD_ANSWER_BYTES_MAX: usize = 1024 * 1024;
+
+/// Octets of a body that queries of xml exchanges look into: what such messages have by far, and read in
+/// some milliseconds. A larger one matches no query that looks at the body.
+pub const XML_BODY_BYTES_MAX: usize = 1024 * 1024;
+
+/// Nodes of such a body: each takes memory of about a hundred octets while it is looked at.
+pub const XML_NODES_MAX: u32 = 50_000;
+
+/// Steps that one query may take for one message: an expression, a node or 64 octets of text each. Some
+/// milliseconds; one that takes more does not match.
+pub const XQUERY_STEPS_MAX: usize = 200_000;
+
+/// How many expressions of a query may be in brackets one in the other, as it is read.
+pub const XQUERY_NESTING_MAX: usize = 32;
+
+/// How many expressions of a query may be one in the other, as it is worked out: each takes a frame of
+/// the stack, or two.
+pub const XQUERY_DEPTH_MAX: usize = 96;
+
+/// Keys of xml exchanges whose queries a connection remembers, and octets of these: beyond, it is told
+/// them again.
+pub const XML_KEYS_MAX: usize = 64;
+
+/// See [`XML_KEYS_MAX`].
+pub const XML_QUERIES_BYTES_MAX: usize = 1024 * 1024;

@@ -25,8 +25,10 @@ pub(super) fn transfer(
     transfer: MessageTransfer,
     header: Option<&Bytes>,
     body: Option<&Body>,
+    stamp: Option<u64>,
 ) -> Outcome {
-    let header = header.map(|header| &header[..]);
+    let stamped = stamp.and_then(|seconds| stamped(header?, seconds));
+    let header = stamped.as_deref().or(header.map(|header| &header[..]));
     let body = body.map(|body| &body[..]);
     let message = match Message::new(header, body, &transfer.destination) {
         Ok(message) => message,
@@ -43,6 +45,17 @@ pub(super) fn transfer(
         message: Arc::new(message),
     };
     request.into()
+}
+
+/// A header with the time at which the message came in, in seconds since 1970. None for one that cannot
+/// be read, which is told elsewhere.
+fn stamped(header: &[u8], seconds: u64) -> Option<Vec<u8>> {
+    let parts = wire::header::split(header).ok()?;
+    let mut delivery = parts.delivery.unwrap_or_default();
+    delivery.timestamp = i64::try_from(seconds).ok();
+    let mut stamped = Vec::with_capacity(header.len() + 16);
+    wire::header::encode(&Some(delivery), &parts.rest, &mut stamped);
+    Some(stamped)
 }
 
 pub(super) fn accept(accept: MessageAccept) -> Request {

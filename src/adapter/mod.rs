@@ -13,12 +13,13 @@
 //!
 //! One file an AMQP class: `session`, `execution`, `message`, `tx`, `dtx`, `exchange`, `queue`, and
 //! those that are not built: `file`, `stream`. `events` and `effects` are the two directions,
-//! `outflow` counts what waits for the socket, `room` refuses what has none.
+//! `outflow` counts what waits for the socket, `room` refuses what has none, `rights` what its user may
+//! not; `xml` decides what messages to xml exchanges match.
 
 mod dtx;
 mod effects;
 mod events;
-mod exchange;
+pub mod exchange;
 mod execution;
 mod file;
 pub mod limits;
@@ -26,10 +27,15 @@ mod message;
 mod outflow;
 mod queue;
 mod request;
+mod rights;
 mod room;
 mod session;
 mod stream;
 mod tx;
+mod xml;
+#[cfg(feature = "xml-exchange")]
+pub mod xquery;
 
 pub use dtx::DtxTimeouts;
 pub use events::Adapter;
+pub use rights::{Rights, Verdict};

@@ -10,6 +10,15 @@ use crate::broker::{Refusal, Request};
 use crate::protocol::Body;
 use crate::wire::{Command, ErrorCode, SequenceSet};
 
+/// What the adapter decides and a request carries.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Given {
+    /// How long work in branches of distributed transactions may take.
+    pub dtx_timeouts: DtxTimeouts,
+    /// What messages get for the time of their coming, in seconds since 1970.
+    pub stamp: Option<u64>,
+}
+
 /// What a command comes to before it is proposed.
 pub(super) enum Outcome {
     /// This is asked of the core.
@@ -53,11 +62,11 @@ pub(super) fn of(
     command: Command,
     header: Option<&Bytes>,
     body: Option<&Body>,
-    timeouts: DtxTimeouts,
+    given: Given,
 ) -> Outcome {
     use Command as C;
     match command {
-        C::MessageTransfer(transfer) => message::transfer(transfer, header, body),
+        C::MessageTransfer(transfer) => message::transfer(transfer, header, body, given.stamp),
         C::MessageAccept(accept) => message::accept(accept).into(),
         C::MessageReject(reject) => message::reject(reject).into(),
         C::MessageRelease(release) => message::release(release).into(),
@@ -91,7 +100,7 @@ pub(super) fn of(
         | C::DtxPrepare(_)
         | C::DtxRecover(_)
         | C::DtxRollback(_)
-        | C::DtxSetTimeout(_) => dtx::request(&command, timeouts).into(),
+        | C::DtxSetTimeout(_) => dtx::request(&command, given.dtx_timeouts).into(),
         C::FileQos(_)
         | C::FileQosOk(_)
         | C::FileConsume(_)

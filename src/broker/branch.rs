@@ -15,7 +15,8 @@ use std::sync::Arc;
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use super::ids::{GroupTime, QueueRef, SessionId};
 use super::limits::XID_PART_BYTES_MAX;
-use super::session::{Transaction, TransactionPublish};
+use super::publishes::{Publishes, TransactionPublish};
+use super::session::Transaction;
 use crate::wire::DtxXid;
 
 /// The name of a branch, chosen by the transaction manager. 0-10: dtx.xid; X/Open XA: `XID`.
@@ -91,7 +92,7 @@ pub struct Branch {
     /// Sessions that are associated with it, or have suspended that.
     pub open: BTreeSet<SessionId>,
     /// Messages to be published, in the order in which they came.
-    pub publishes: Vec<TransactionPublish>,
+    pub publishes: Publishes,
     /// Messages accepted, in the order in which that was said.
     pub accepts: VecDeque<Acquired>,
     /// Octets that the publishes take.
@@ -166,6 +167,16 @@ impl Branches {
         self.bytes
     }
 
+    /// What all of them publish, and what local transactions do that wait behind one.
+    pub fn publishes(&self) -> impl Iterator<Item = &TransactionPublish> {
+        let associations = self.sessions.values();
+        let associations = associations.filter_map(|session| session.association.as_ref());
+        let waiting = associations.filter_map(|association| association.local.as_ref());
+        let waiting = waiting.map(|transaction| &transaction.publishes);
+        let branches = self.by_xid.values().map(|branch| &branch.publishes);
+        waiting.chain(branches).flatten()
+    }
+
     /// A branch.
     pub fn get(&self, xid: &Xid) -> Option<&Branch> {
         self.by_xid.get(xid)
@@ -184,7 +195,7 @@ impl Branches {
         let branch = Branch {
             state: BranchState::Active,
             open: BTreeSet::new(),
-            publishes: Vec::new(),
+            publishes: Publishes::default(),
             accepts: VecDeque::new(),
             bytes: 0,
             timeout,
@@ -269,22 +280,24 @@ impl Branches {
         number
     }
 
-    /// A branch is rolled back and remembered until `forgotten`. Gives the messages that it had
-    /// acquired; what it was to publish is gone.
+    /// A branch is rolled back and remembered until `forgotten`. Gives what it was to publish, and the
+    /// messages that it had acquired.
     pub fn roll_back(
         &mut self,
         xid: &Xid,
         is_timed_out: bool,
         forgotten: GroupTime,
-    ) -> VecDeque<Acquired> {
+    ) -> (Publishes, VecDeque<Acquired>) {
         self.set_due(xid, forgotten);
         let Some(branch) = self.by_xid.get_mut(xid) else {
-            return VecDeque::new();
+            return Default::default();
         };
         branch.state = BranchState::RolledBack { is_timed_out };
         self.bytes -= std::mem::take(&mut branch.bytes);
-        branch.publishes = Vec::new();
-        std::mem::take(&mut branch.accepts)
+        (
+            std::mem::take(&mut branch.publishes),
+            std::mem::take(&mut branch.accepts),
+        )
     }
 
     /// The next deadline of a branch; [`GroupTime::NEVER`] when there is none.
@@ -485,6 +498,11 @@ pub enum DtxRequest {
         /// Seconds.
         timeout: u32,
     },
+    /// `dtx.forget`.
+    Forget {
+        /// The branch.
+        xid: Xid,
+    },
 }
 record_enum!(DtxRequest {
     0 = Select,
@@ -496,4 +514,5 @@ record_enum!(DtxRequest {
     6 = Recover,
     7 = GetTimeout { xid },
     8 = SetTimeout { xid, timeout },
+    9 = Forget { xid },
 });

@@ -9,8 +9,11 @@ use bytes::Bytes;
 
 use super::branch::DtxRequest;
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
+use super::guard::Guarded;
 use super::ids::{ChannelKey, ConnectionNumber, GroupTime, MemberId, ShardId};
+use super::management::AgentCommand;
 use super::message::Message;
+use super::options::{FirstOptions, Options};
 use super::parts::TransferOfParts;
 use crate::wire::{
     self, AcceptMode, CommandId, CreditUnit, ErrorCode, FlowMode, Map, SequenceSet, Text,
@@ -151,8 +154,8 @@ pub enum Command {
         /// The last epoch that is closed.
         epoch: u64,
     },
-    /// An option that `apply` reads has a new value.
-    Configure(Box<super::options::Options>),
+    /// As [`Command::Configure`], of a version that knew few options.
+    ConfigureFirst(Box<FirstOptions>),
     /// Octets of a large message, which go ahead of its publish ([`Request::TransferOfParts`]): header
     /// and body, in order.
     BodyPart {
@@ -202,6 +205,31 @@ pub enum Command {
         /// Seconds; 0 for a session that ends with its connection.
         timeout: u32,
     },
+    /// What management shows of a connection that has just been opened.
+    ConnectionDetails {
+        /// Its number.
+        connection: ConnectionNumber,
+        /// What is shown.
+        details: Box<ConnectionDetails>,
+    },
+    /// An agent of management asks.
+    Agent {
+        /// The agent's connection.
+        connection: ConnectionNumber,
+        /// What.
+        command: Box<AgentCommand>,
+    },
+    /// What the session's next transfer, to an xml exchange, was found to match.
+    Matching(Box<Matching>),
+    /// Options that `apply` reads have new values.
+    Configure(Box<Options>),
+    /// Members of the cluster have come or gone, or are found elsewhere.
+    Members {
+        /// All that take part, in order.
+        parts: Vec<MemberId>,
+        /// Where clients find those that are there, in order.
+        urls: Vec<Text>,
+    },
 }
 record_enum!(Command {
     0 = Session { at, id, sync, request },
@@ -216,14 +244,40 @@ record_enum!(Command {
     9 = Tick,
     10 = Continue,
     11 = MemberDown { member, epoch },
-    12 = Configure(options),
+    12 = ConfigureFirst(options),
     13 = BodyPart { connection, at, octets },
     14 = Lost { at, delivery, text },
     15 = Confirmed { at, commands },
     16 = Expected { at, commands },
     17 = Gap { at, commands },
     18 = GrantTimeout { at, timeout },
+    19 = ConnectionDetails { connection, details },
+    20 = Agent { connection, command },
+    21 = Matching(matching),
+    22 = Configure(options),
+    23 = Members { parts, urls },
 });
+
+impl Command {
+    /// Whether it ends a transaction, or prepares one: who proposes puts nothing behind it into the same
+    /// batch, since it may do as much as [`super::limits::TRANSACTION_PLACES_MAX`] allows.
+    #[inline]
+    pub fn ends_transaction(&self) -> bool {
+        let Command::Session { request, .. } = self else {
+            return false;
+        };
+        match request {
+            Request::TxCommit | Request::TxRollback => true,
+            Request::Dtx(request) => matches!(
+                **request,
+                DtxRequest::Prepare { .. }
+                    | DtxRequest::Commit { .. }
+                    | DtxRequest::Rollback { .. }
+            ),
+            _ => false,
+        }
+    }
+}
 
 /// What all members know of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
@@ -245,6 +299,25 @@ record!(ConnectionRecord {
     client_properties,
     headroom_messages,
     headroom_bytes
+});
+
+/// What management shows of a connection beside its record.
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
+pub struct ConnectionDetails {
+    /// The address that the client has connected to, as text.
+    pub local: Text,
+    /// How it has proved who it is.
+    pub mechanism: Text,
+    /// How many bits keep others from listening; 0 for a connection that is not encrypted.
+    pub strength: u16,
+    /// Whether it is a link's.
+    pub is_link: bool,
+}
+record!(ConnectionDetails {
+    local,
+    mechanism,
+    strength,
+    is_link
 });
 
 /// What a session asks. Frequent ones are flat, rare ones are boxed commands of the wire.
@@ -354,6 +427,10 @@ pub enum Request {
     Dtx(Box<DtxRequest>),
     /// `message.resume`: how much of an interrupted transfer is here.
     MessageResume,
+    /// `exchange.bind` with an `xquery` that was found not to be one: refused by an xml exchange.
+    BindUnreadable(Box<UnreadableBind>),
+    /// A command that depends on what is there already, or on who made it.
+    Guarded(Box<Guarded>),
 }
 record_enum!(Request {
     0 = Sync,
@@ -386,6 +463,37 @@ record_enum!(Request {
     27 = TransferOfParts(publish),
     28 = Dtx(request),
     32 = MessageResume,
+    33 = BindUnreadable(bind),
+    40 = Guarded(guarded),
+});
+/// A binding whose query cannot be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnreadableBind {
+    /// The command.
+    pub bind: wire::ExchangeBind,
+    /// What is wrong with the query.
+    pub text: String,
+}
+record!(UnreadableBind { bind, text });
+
+/// What a transfer to an xml exchange was found to match, and of which bindings.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Matching {
+    /// The session's place.
+    pub at: ChannelKey,
+    /// The transfer.
+    pub id: CommandId,
+    /// The number of the change that the bindings of the message's key had seen last, as they were looked
+    /// at.
+    pub version: u64,
+    /// The places of those that match, ascending.
+    pub places: Vec<u32>,
+}
+record!(Matching {
+    at,
+    id,
+    version,
+    places
 });
 
 /// Why a command was refused before it was proposed.

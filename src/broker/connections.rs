@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::command::ConnectionRecord;
+use super::command::{ConnectionDetails, ConnectionRecord};
 use super::encoding::record;
-use super::ids::{ConnectionId, ConnectionKey, ConnectionNumber, MemberId, SessionId};
+use super::ids::{ConnectionId, ConnectionKey, ConnectionNumber, GroupTime, MemberId, SessionId};
+use super::management::{Requester, Traffic};
 use super::slab::Slab;
+use crate::wire::Text;
 
 /// A connection.
 #[derive(Clone, Debug, Hash)]
@@ -18,25 +20,58 @@ pub struct Connection {
     pub headroom_messages: i64,
     /// How many octets more its member can take; below 0 after a message that was larger.
     pub headroom_bytes: i64,
+    /// When it was opened.
+    pub created: GroupTime,
+    /// What management shows of it; None until it was told.
+    pub details: Option<Box<ConnectionDetails>>,
+    /// What its sockets have counted, as its member told last.
+    pub traffic: Traffic,
 }
 record!(Connection {
     record,
     channels,
     headroom_messages,
     headroom_bytes
+} since 3 {
+    created = GroupTime(0),
+    details = None,
+    traffic = Traffic::default(),
 });
+
+/// What management calls a connection from `peer` to the address `local`.
+pub fn address(local: &str, peer: &str) -> Text {
+    format!("qpid.{local}-{peer}").into()
+}
 
 impl Connection {
     /// A connection that has just been opened, with all of its headroom.
-    pub fn new(record: ConnectionRecord) -> Connection {
+    pub fn new(record: ConnectionRecord, created: GroupTime) -> Connection {
         let mut connection = Connection {
             record,
             channels: BTreeMap::new(),
             headroom_messages: 0,
             headroom_bytes: 0,
+            created,
+            details: None,
+            traffic: Traffic::default(),
         };
         connection.refill(u32::MAX, u64::MAX);
         connection
+    }
+
+    /// Its name for management: `qpid.`, the address that was connected to, and the peer's, with `-`
+    /// between.
+    pub fn address(&self) -> Text {
+        let local = self.details.as_ref().map_or("", |details| &*details.local);
+        address(local, &self.record.peer)
+    }
+
+    /// Who it is, for events.
+    pub fn requester(&self) -> Requester {
+        Requester {
+            user: self.record.user.clone(),
+            address: self.address(),
+        }
     }
 
     /// Whether its member can take one message more.
@@ -85,9 +120,9 @@ impl Connections {
     }
 
     /// Adds a connection; one that is there stays as it is.
-    pub fn insert(&mut self, key: ConnectionKey, record: ConnectionRecord) {
+    pub fn insert(&mut self, key: ConnectionKey, record: ConnectionRecord, now: GroupTime) {
         if !self.keys.contains_key(&key) {
-            let id = ConnectionId(self.slots.insert(Connection::new(record)));
+            let id = ConnectionId(self.slots.insert(Connection::new(record, now)));
             self.keys.insert(key, id);
         }
     }
@@ -111,6 +146,17 @@ impl Connections {
     /// The connection in a slot, to be changed.
     pub fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
         self.slots.get_mut(id.0)
+    }
+
+    /// Connections behind a key, in the order of their keys.
+    pub fn behind(
+        &self,
+        key: Option<ConnectionKey>,
+    ) -> impl Iterator<Item = (ConnectionKey, &Connection)> {
+        use std::ops::Bound;
+        let from = key.map_or(Bound::Unbounded, Bound::Excluded);
+        let found = self.keys.range((from, Bound::Unbounded));
+        found.filter_map(|(key, id)| Some((*key, self.get(*id)?)))
     }
 
     /// All connections of a member.

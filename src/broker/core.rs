@@ -9,23 +9,31 @@ use super::connections::Connections;
 use super::dead::DeadCounters;
 use super::effect::{Applied, Out, Wants};
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
+use super::event::Event;
 use super::exchanges::{Exchange, standard_exchanges};
 use super::facts::Gathered;
+use super::failover::Failover;
 use super::held::Held;
 use super::ids::{
     ConnectionKey, ExchangeId, GroupTime, MemberId, QueueId, QueueKey, QueueRef, SessionId, ShardId,
 };
 use super::kept::Detached;
 use super::limits;
+use super::makers::Makers;
+use super::management::{Agents, Requester, Taking, WallTime};
+use super::members::Members;
 use super::message::BodyHandle;
 use super::options::Options;
 use super::parts::Parts;
 use super::plant::{Plant, is_planted};
 use super::queue::flow::HeldTransfer;
-use super::queue::{Queue, Remains};
+use super::queue::{Queue, QueueCounters, Remains};
+use super::redirects::Redirects;
 use super::session::{Session, SessionName};
 use super::slab::Slab;
 use super::subscription::{Subscription, SubscriptionRef};
+use super::width::Width;
+use super::xml::XmlPublishing;
 use crate::wire::Text;
 
 /// What was last taken from a member.
@@ -59,6 +67,8 @@ pub enum Work {
     GiveBack(VecDeque<Acquired>),
     /// A session is sent again what its client may not have.
     Replay(SessionId),
+    /// Messages are taken out of a queue.
+    Take(Box<Taking>),
 }
 record_enum!(Work {
     0 = Dispatch(queue),
@@ -69,6 +79,7 @@ record_enum!(Work {
     5 = Depart(queue),
     6 = GiveBack(accepted),
     8 = Replay(session),
+    9 = Take(taking),
 });
 
 /// Plain counters of the whole core.
@@ -85,6 +96,12 @@ pub struct Counters {
     /// Copies of messages that died and that did not come to a queue, since they had died in it by
     /// themselves before, or in too many.
     pub discards_dead: u64,
+    /// What queues that are no more had counted.
+    pub deleted_queues: QueueCounters,
+    /// Messages that were left in queues when these were deleted, and were gone with them.
+    pub abandoned: u64,
+    /// The same, that went to the alternate exchange.
+    pub abandoned_to_alternate: u64,
 }
 record!(Counters {
     discards_no_route,
@@ -93,6 +110,10 @@ record!(Counters {
     enqueues = 0,
     dead = DeadCounters::default(),
     discards_dead = 0,
+} since 3 {
+    deleted_queues = QueueCounters::default(),
+    abandoned = 0,
+    abandoned_to_alternate = 0,
 });
 
 /// Buffers of one `apply`, empty between two: not state.
@@ -120,6 +141,26 @@ pub(super) struct Scratch {
     pub numbering: BTreeSet<ExchangeId>,
     /// The transfer at hand, for queues that hold it back.
     pub transfer: Option<HeldTransfer>,
+    /// While a transfer in a transaction is routed: exchanges that will keep it as their last.
+    pub last_of: Option<Vec<Text>>,
+    /// For whom the command at hand is done.
+    pub acting: Acting,
+    /// What has happened that management tells of.
+    pub happened: Vec<Event>,
+    /// Which bindings of its key the transfer at hand matches, when it is to an xml exchange.
+    pub matching: Vec<u32>,
+}
+
+/// For whom a command is done.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Acting {
+    /// Nobody: what goes on by itself.
+    #[default]
+    Nobody,
+    /// A session.
+    Session(SessionId),
+    /// Whoever asked an agent for it.
+    Requester(Requester),
 }
 
 impl Hash for Scratch {
@@ -169,6 +210,20 @@ pub struct Core {
     pub(super) branches: Branches,
     /// Sessions that wait without a connection.
     pub(super) detached: Detached,
+    /// Agents of management.
+    pub(super) agents: Agents,
+    /// To how many queues messages went of late.
+    pub(super) width: Width,
+    /// What is known of publishing to xml exchanges.
+    pub(super) xml: XmlPublishing,
+    /// Queues that are redirected.
+    pub(super) redirects: Redirects,
+    /// Who made queues, where quotas count them.
+    pub(super) makers: Makers,
+    /// Where clients find the members.
+    pub(super) failover: Failover,
+    /// Who they are.
+    pub(super) members: Members,
 }
 record!(Core {
     shard,
@@ -197,6 +252,14 @@ record!(Core {
     departures = BTreeSet::new(),
     branches = Branches::default(),
     detached = Detached::default(),
+} since 3 {
+    agents = Agents::default(),
+    width = Width::default(),
+    xml = XmlPublishing::default(),
+    redirects = Redirects::default(),
+    makers = Makers::default(),
+    failover = Failover::default(),
+    members = Members::default(),
 });
 
 impl Core {
@@ -228,6 +291,13 @@ impl Core {
             departures: BTreeSet::new(),
             branches: Branches::default(),
             detached: Detached::default(),
+            agents: Agents::default(),
+            width: Width::default(),
+            xml: XmlPublishing::default(),
+            redirects: Redirects::default(),
+            makers: Makers::default(),
+            failover: Failover::default(),
+            members: Members::default(),
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);
@@ -238,6 +308,7 @@ impl Core {
     /// Puts an exchange into the world.
     pub(super) fn add_exchange(&mut self, exchange: Exchange) -> ExchangeId {
         let (name, alternate) = (exchange.name.clone(), exchange.alternate);
+        self.xml.note_exchange(&exchange.kind);
         let id = ExchangeId(self.exchanges.insert(exchange));
         self.exchange_names.insert(name, id);
         self.use_as_alternate(alternate);
@@ -302,16 +373,22 @@ impl Core {
         self.purge_due = purge_due(time, &self.options);
     }
 
+    /// What the wall clock shows now, for a core that goes on where another has left off: it is no
+    /// command that says so.
+    pub fn set_wall(&mut self, now: WallTime) {
+        self.agents.set_wall(self.time, now);
+    }
+
     /// Plain counters of the whole core, read by management.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
     /// Commands that whoever proposes puts into one batch, so that it stays bounded though each of them may
-    /// publish to every queue: at most [`limits::BATCH_COMMANDS_MAX`].
+    /// publish to every queue, and small when of late each came to many: at most [`limits::BATCH_COMMANDS_MAX`].
     pub fn commands_max(&self) -> usize {
         let most = limits::BATCH_PLACES_MAX / self.queue_count().max(1);
-        most.clamp(1, limits::BATCH_COMMANDS_MAX)
+        most.clamp(1, self.width.commands_max())
     }
 
     /// Messages that have come into queues, in each by itself, as long as there is this core: what most of
@@ -363,7 +440,7 @@ impl Core {
         let deadline = self.purge_due.min(departure);
         let deadline = deadline.min(self.branches.deadline());
         Wants {
-            work: !self.work.is_empty(),
+            work: !self.work.is_empty() || !self.agents.untold.is_empty(),
             deadline: deadline.min(self.detached.deadline()),
         }
     }
@@ -385,6 +462,7 @@ impl Core {
         self.scratch.made = 0;
         self.scratch.facts.begin(out.wants_facts);
         out.rests_on_facts = false;
+        let (commands, enqueues) = (batch.commands.len() as u64, self.counters.enqueues);
         let answer = self.take_origin(batch.origin, out);
         if answer != Applied::Done {
             batch.commands.clear();
@@ -400,6 +478,7 @@ impl Core {
                 n: n as u32,
             };
             self.counters.commands += 1;
+            self.scratch.acting = Acting::Nobody;
             self.apply_command(member, command, out);
             if self.scratch.facts.has_touched() {
                 self.see_to_touched(out);
@@ -408,12 +487,17 @@ impl Core {
         // Sessions that ended with their member, or with a queue, have touched some, too. Nothing of
         // that may be left for the next entry: it is in no snapshot.
         self.see_to_touched(out);
+        self.scratch.acting = Acting::Nobody;
         self.fail_orphans(out);
         self.see_to_touched(out);
+        if !self.scratch.happened.is_empty() || !self.agents.untold.is_empty() {
+            self.tell_events(out);
+        }
         self.tell(out);
         if !self.scratch.numbering.is_empty() {
             self.say_sequences();
         }
+        self.width.note(commands, self.counters.enqueues - enqueues);
         self.scratch.facts.finish(&self.queues, &mut out.facts);
         answer
     }
@@ -475,16 +559,24 @@ impl Core {
             } => {
                 self.headroom(key(connection), messages, bytes, out);
             }
-            Command::ConnectionOpen { connection, record } => {
-                self.connection_open(key(connection), *record);
-            }
-            Command::ConnectionEnd { connection } => self.connection_end(key(connection), out),
+            Command::ConnectionOpen { .. }
+            | Command::ConnectionEnd { .. }
+            | Command::ConnectionDetails { .. }
+            | Command::Agent { .. } => self.connection_command(member, command, out),
             Command::Attach { at, name, force } => {
                 self.attach(key(at.connection), at.channel, name, force, out);
             }
             Command::Detach { at } => {
-                if let Some(session) = self.attached(key(at.connection), at.channel) {
+                if let Some(session) = self.attached(key(at.connection), at.channel)
+                    && !self.waits_to_detach(session, at, out)
+                {
                     self.leave_session(session, true, out);
+                }
+            }
+            Command::Matching(matching) => {
+                let at = matching.at;
+                if let Some(session) = self.attached(key(at.connection), at.channel) {
+                    self.xml.note_matching(session, *matching);
                 }
             }
             Command::SessionFlush { .. }
@@ -505,11 +597,34 @@ impl Core {
                     self.lose(session, delivery, &text, out);
                 }
             }
-            Command::Configure(options) => {
-                self.options = *options;
-                self.purge_due = purge_due(self.time, &self.options);
-            }
+            Command::ConfigureFirst(options) => self.configure(options.over(&self.options)),
+            Command::Configure(options) => self.configure(*options),
+            Command::Members { parts, urls } => self.set_members(parts, urls, out),
         }
+    }
+
+    fn connection_command(&mut self, member: MemberId, command: Command, out: &mut Out) {
+        let key = |number| ConnectionKey { member, number };
+        match command {
+            Command::ConnectionOpen { connection, record } => {
+                self.connection_open(key(connection), *record);
+            }
+            Command::ConnectionEnd { connection } => self.connection_end(key(connection), out),
+            Command::ConnectionDetails {
+                connection,
+                details,
+            } => self.connection_details(key(connection), *details),
+            Command::Agent {
+                connection,
+                command,
+            } => self.agent_command(key(connection), *command, out),
+            _ => {}
+        }
+    }
+
+    fn configure(&mut self, options: Options) {
+        self.options = options;
+        self.purge_due = purge_due(self.time, &self.options);
     }
 
     fn member_down(&mut self, member: MemberId, epoch: u64, out: &mut Out) {

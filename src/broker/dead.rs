@@ -9,6 +9,8 @@ use super::arguments;
 use super::encoding::{record, record_enum};
 use super::ids::GroupTime;
 use super::limits;
+use super::management::WallTime;
+use super::message::Message;
 use crate::wire::limits::STR8_BYTES_MAX;
 use crate::wire::{Map, Text, Value};
 
@@ -16,7 +18,7 @@ use crate::wire::{Map, Text, Value};
 const REASON: &str = "x-dead-reason";
 /// The name of the queue in which it died.
 const QUEUE: &str = "x-dead-queue";
-/// When: milliseconds of group time.
+/// When: milliseconds since 1970, by the wall clock of the member whose agent looked at its own last.
 const TIMESTAMP: &str = "x-dead-timestamp";
 /// How often it was given back after a delivery, where its queue counts that.
 const DELIVERY_COUNT: &str = "x-dead-delivery-count";
@@ -26,8 +28,18 @@ const COMMENT: &str = "x-dead-comment";
 /// last did: it comes to none of them again.
 const PATH: &str = "x-dead-path";
 
+/// A header of clients of Open MQ: whether the message goes to the alternate exchange when it dies,
+/// whatever its queue says of the reason.
+const PRESERVED: &str = "JMS_SUN_PRESERVE_UNDELIVERED";
+/// Open MQ's own names for why, when, more about it, and how often it was delivered. A message that
+/// has [`PRESERVED`] gets them beside ours.
+const OPEN_MQ_REASON: &str = "JMS_SUN_DMQ_UNDELIVERED_REASON";
+const OPEN_MQ_TIMESTAMP: &str = "JMS_SUN_DMQ_UNDELIVERED_TIMESTAMP";
+const OPEN_MQ_COMMENT: &str = "JMS_SUN_DMQ_UNDELIVERED_COMMENT";
+const OPEN_MQ_DELIVERY_COUNT: &str = "JMS_SUN_DMQ_DELIVERY_COUNT";
+
 /// The trace of brokers that a message has passed.
-const TRACE: &str = "x-qpid.trace";
+pub(super) const TRACE: &str = "x-qpid.trace";
 
 /// Why a message died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,6 +125,19 @@ fn path(headers: Option<&Map>) -> Vec<Text> {
     names.map(Text::from).collect()
 }
 
+/// What a message says itself of its death: whether it goes to the alternate exchange or to nowhere.
+/// None when it leaves that to its queue.
+pub fn preserved(message: &Message) -> Option<bool> {
+    let headers = message
+        .mentions(PRESERVED)
+        .then(|| message.application_headers());
+    preserved_by(&headers??)
+}
+
+fn preserved_by(headers: &Map) -> Option<bool> {
+    headers.get(PRESERVED)?.as_bool()
+}
+
 impl Death {
     /// The path of a message that died so and has these headers: the queues to which it does not go.
     /// None when it has died too often.
@@ -127,21 +152,35 @@ impl Death {
         (path.len() <= limits::DEATHS_MAX).then_some(path)
     }
 
-    /// The application headers of the copy of a message that had `headers`, and was given back
-    /// `deliveries` times where that is counted.
-    pub fn mark(&self, headers: &mut Map, deliveries: u32, path: &[Text]) {
+    /// The application headers of the copy of a message that had `headers`, died `at` this time by the
+    /// wall clock, and was given back `deliveries` times where that is counted.
+    pub fn mark(&self, headers: &mut Map, at: WallTime, deliveries: u32, path: &[Text]) {
         headers.remove(TRACE);
-        for name in [DELIVERY_COUNT, PATH] {
+        for name in [DELIVERY_COUNT, PATH, OPEN_MQ_DELIVERY_COUNT] {
             headers.remove(name);
         }
+        let is_of_open_mq = preserved_by(headers).is_some();
         headers.insert(REASON, Value::Str16(self.reason.word().into()));
         headers.insert(QUEUE, Value::Str16(self.queue.clone()));
-        let time = i64::try_from(self.time.0).unwrap_or(i64::MAX);
+        let time = i64::try_from(at.0).unwrap_or(i64::MAX);
         headers.insert(TIMESTAMP, Value::I64(time));
         headers.insert(COMMENT, Value::Str16(self.reason.comment().into()));
         let deliveries = deliveries.max(self.deliveries);
         if deliveries > 0 {
             headers.insert(DELIVERY_COUNT, Value::U32(deliveries));
+        }
+        if is_of_open_mq {
+            let same = [
+                (REASON, OPEN_MQ_REASON),
+                (TIMESTAMP, OPEN_MQ_TIMESTAMP),
+                (COMMENT, OPEN_MQ_COMMENT),
+                (DELIVERY_COUNT, OPEN_MQ_DELIVERY_COUNT),
+            ];
+            for (ours, theirs) in same {
+                if let Some(value) = headers.get(ours).cloned() {
+                    headers.insert(theirs, value);
+                }
+            }
         }
         if !path.is_empty() {
             let names = path.iter().map(|name| Value::Str16(name.clone()));
@@ -244,6 +283,16 @@ record!(DeadCounters {
 });
 
 impl DeadCounters {
+    /// Adds what another has counted.
+    pub fn add(&mut self, other: &DeadCounters) {
+        self.rejected += other.rejected;
+        self.expired += other.expired;
+        self.oldest += other.oldest;
+        self.low_priority += other.low_priority;
+        self.replaced += other.replaced;
+        self.over_delivered += other.over_delivered;
+    }
+
     /// A message died.
     pub fn count(&mut self, reason: Reason) {
         let counter = match reason {

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::command::Refusal;
+use super::command::{Command, Refusal};
 use super::facts::Fact;
 use super::ids::{ConnectionKey, GroupTime};
+use super::management::ForAgent;
 use super::message::Message;
 use crate::wire::{
     AcceptMode, AcquireMode, CommandId, DetachCode, RejectCode, SequenceSet, Struct32, Text,
@@ -123,6 +124,40 @@ pub enum Effect {
         /// The broker's numbers.
         commands: SequenceSet,
     },
+    /// For an agent of management.
+    Agent(Box<ForAgent>),
+    /// The connection is to be closed.
+    Close {
+        /// What the client is told.
+        text: Text,
+    },
+    /// A command was not done and is to be proposed again: it publishes to an xml exchange and what it
+    /// matches is not known, or it is behind such a one.
+    Again(Box<Again>),
+}
+
+/// A command that is to be proposed again, behind those of its session that were given back before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Again {
+    /// The channel.
+    pub channel: u16,
+    /// The command.
+    pub command: Command,
+    /// The bindings by which it is to be decided what it matches; None when it has only to wait.
+    pub bindings: Option<KeyBindings>,
+}
+
+/// The bindings of a key of an xml exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyBindings {
+    /// The exchange.
+    pub exchange: Text,
+    /// The key.
+    pub key: Text,
+    /// The number of the change that they have seen last.
+    pub version: u64,
+    /// Their queries, in the order in which they are numbered.
+    pub queries: Vec<Text>,
 }
 
 /// What the transport of a resumed session has to know.

@@ -102,7 +102,7 @@ pub struct Decoder<'a> {
 }
 
 /// The format of snapshots that are written now.
-pub const FORMAT: u8 = 2;
+pub const FORMAT: u8 = 3;
 
 /// What makes a message of one that stands in a fact.
 pub type MessageBy<'a> =
@@ -364,13 +364,13 @@ impl Record for Map {
 /// ones. What is read can be checked: `if` a condition on the fields, `else` what is wrong.
 macro_rules! record {
     ($type:ty { $($field:ident),* $(,)? }
-        $(since $format:literal { $($added:ident = $before:expr),* $(,)? })?
+        $(since $format:literal { $($added:ident = $before:expr),* $(,)? })*
         $(if $sound:expr, else $wrong:literal)?) => {
         impl $crate::broker::encoding::Record for $type {
             fn encode(&self, to: &mut $crate::broker::encoding::Encoder) {
-                let Self { $($field,)* $($($added,)*)? } = self;
+                let Self { $($field,)* $($($added,)*)* } = self;
                 $($crate::broker::encoding::Record::encode($field, to);)*
-                $($($crate::broker::encoding::Record::encode($added, to);)*)?
+                $($($crate::broker::encoding::Record::encode($added, to);)*)*
                 let _ = to;
             }
             fn decode(
@@ -380,12 +380,12 @@ macro_rules! record {
                 $($(let $added = match from.format >= $format {
                     true => $crate::broker::encoding::Record::decode(from)?,
                     false => $before,
-                };)*)?
+                };)*)*
                 let _ = from;
                 $(if !$sound {
                     return Err(from.error($wrong));
                 })?
-                Ok(Self { $($field,)* $($($added,)*)? })
+                Ok(Self { $($field,)* $($($added,)*)* })
             }
         }
     };

@@ -2,8 +2,10 @@
 
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
 use super::exchange::Kind;
-use super::ids::{ExchangeId, QueueId};
+use super::ids::{ExchangeId, GroupTime, QueueId};
+use super::management::Face;
 use super::routed::Routed;
+use super::watched::Watched;
 use crate::wire::{Map, Text, Value};
 
 /// Plain counters of an exchange, read by management.
@@ -17,12 +19,19 @@ pub struct ExchangeCounters {
     pub routes: u64,
     /// Messages that matched no queue.
     pub drops: u64,
+    /// Octets of copies routed to queues.
+    pub bytes_routed: u64,
+    /// Octets of messages that matched no queue.
+    pub bytes_dropped: u64,
 }
 record!(ExchangeCounters {
     receives,
     bytes_received,
     routes,
     drops
+} since 3 {
+    bytes_routed = 0,
+    bytes_dropped = 0,
 });
 
 /// An exchange.
@@ -47,6 +56,13 @@ pub struct Exchange {
     pub counters: ExchangeCounters,
     /// What it does with all messages that it routes, if anything.
     pub routed: Option<Box<Routed>>,
+    /// What an agent is reached by, if this is it.
+    pub face: Option<Face>,
+    /// When it was made.
+    pub created: GroupTime,
+    /// How high and low the number of its bindings was. The default exchange's, which nobody makes, is
+    /// not watched.
+    pub watched: Watched,
 }
 record!(Exchange {
     name,
@@ -59,6 +75,10 @@ record!(Exchange {
     counters,
 } since 2 {
     routed = None,
+} since 3 {
+    face = None,
+    created = GroupTime(0),
+    watched = Watched::default(),
 });
 
 impl Exchange {
@@ -74,7 +94,15 @@ impl Exchange {
             arguments: Map::new(),
             counters: ExchangeCounters::default(),
             routed: None,
+            face: None,
+            created: GroupTime(0),
+            watched: Watched::default(),
         }
+    }
+
+    /// Its bindings have changed.
+    pub fn watch(&mut self) {
+        self.watched.change(self.kind.binding_count() as u64);
     }
 
     /// Whether it is the default exchange, to which every queue is bound by its name.
@@ -85,6 +113,7 @@ impl Exchange {
     /// Whether it is there from the start and stays.
     pub fn is_standard(&self) -> bool {
         STANDARD.iter().any(|(name, _)| *name == self.name)
+            || matches!(self.kind, Kind::Failover(_))
     }
 }
 
@@ -96,6 +125,21 @@ const STANDARD: [(&str, &str); 5] = [
     ("amq.fanout", "fanout"),
     ("amq.match", "headers"),
 ];
+
+/// The type of an exchange that the broker makes itself, by its name: one of the standard ones, or one
+/// that management is reached by.
+pub fn own_type(name: &str) -> Option<&'static str> {
+    let standard = STANDARD.iter().copied();
+    let faces = Face::ALL.iter().map(|(_, name, kind)| (*name, *kind));
+    let mut all = standard.chain(faces);
+    all.find_map(|(own, kind)| (own == name).then_some(kind))
+}
+
+/// Whether an exchange's name is one that clients may not declare: 0-10 keeps `amq.` for itself and qpidd
+/// `qpid.`.
+pub fn is_reserved(name: &str) -> bool {
+    name.starts_with("amq.") || name.starts_with("qpid.")
+}
 
 /// The exchanges that every broker has from the start. As in qpidd all but the default one are
 /// durable, and all carry `qpid.replicate`.

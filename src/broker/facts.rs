@@ -6,8 +6,8 @@
 //!
 //! There are two kinds.
 //!
-//! - *Message facts* ([`Fact::Enqueued`], [`Fact::Dequeued`], [`Fact::Rejected`], [`Fact::Died`] and
-//!   [`Fact::Prepared`]) mean the same in
+//! - *Message facts* ([`Fact::Enqueued`], [`Fact::Dequeued`], [`Fact::Rejected`], [`Fact::Died`],
+//!   [`Fact::Prepared`] and [`Fact::GivenBack`]) mean the same in
 //!   whatever order and however often they are read, because a queue's key and a position in it are
 //!   never used again: a message is at a place if an `Enqueued` names the place and no `Dequeued`
 //!   does. So a journal may copy those that are [`super::Core::still_needed`] forward and forget
@@ -38,7 +38,7 @@ use super::limits;
 use super::message::{BodyHandle, Message};
 use crate::wire::{Map, Text};
 
-pub use self::gathered::Gathered;
+pub use self::gathered::{Crossing, Gathered};
 
 /// What is written first in a record: how the rest is to be read.
 pub const VERSION: u8 = 1;
@@ -46,8 +46,8 @@ pub const VERSION: u8 = 1;
 /// What one batch decided, or what a compaction carries forward. All of it survives or nothing.
 ///
 /// How large one gets follows from the bounds of a batch: a commit, or a branch that is prepared, with
-/// [`limits::TRANSACTION_BYTES_MAX`], is the largest, at less than 512 MiB; rerouting is bounded by
-/// [`limits::REROUTED_BYTES_PER_STEP`]. Beside messages there are 24 octets for each place.
+/// [`limits::TRANSACTION_BYTES_MAX`] and 24 octets for each of [`limits::TRANSACTION_PLACES_MAX`] places,
+/// is the largest, at less than 320 MiB; rerouting is bounded by [`limits::REROUTED_BYTES_PER_STEP`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct FactRecord {
     /// The batch's index, or any later one: handles of new messages go on behind it.
@@ -109,6 +109,10 @@ pub enum Fact {
         /// The number of the last one.
         last: u64,
     },
+    /// Messages of a queue that counts it were given back after a delivery.
+    GivenBack(GivenBack),
+    /// Users made these durable queues, and quotas count them.
+    QueueMakers(Vec<Maker>),
 }
 record_enum!(Fact {
     1 = Enqueued(fact),
@@ -124,7 +128,19 @@ record_enum!(Fact {
     11 = Prepared(branch),
     12 = Died(fact),
     13 = Sequenced { exchange, last },
+    14 = GivenBack(fact),
+    16 = QueueMakers(makers),
 });
+
+/// Who made a queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Maker {
+    /// Which queue.
+    pub queue: QueueKey,
+    /// The user.
+    pub user: Text,
+}
+record!(Maker { queue, user });
 
 /// A message with all durable queues that one routing put it into. It says all that is needed: the
 /// same message routed again later is written again.
@@ -219,6 +235,22 @@ record!(Died {
     queue,
     positions,
     death
+});
+
+/// Messages that were given back so often in all: of what is said of a message the most counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenBack {
+    /// The queue.
+    pub queue: QueueKey,
+    /// Which.
+    pub positions: Positions,
+    /// How often.
+    pub deliveries: u32,
+}
+record!(GivenBack {
+    queue,
+    positions,
+    deliveries
 });
 
 /// Positions as ranges, first and last, in order and apart.

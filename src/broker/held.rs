@@ -1,16 +1,21 @@
-//! What the messages in queues take of this member's memory. Not state: members differ in it.
+//! What the messages in queues and of open transactions take of this member's memory. Not state: members differ in it.
 //!
 //! A message is counted from its first place in a queue until it has left the last, however many
-//! there are: its body is held once. Messages that have left their queue and are yet to be rerouted
+//! there are: its body is held once. One that an open transaction or a branch publishes is counted with the
+//! places to which it goes. Messages that have left their queue and are yet to be rerouted
 //! or freed still count. What is counted is what the allocator gives, so that a queue of many small
-//! messages is not taken for a small one.
+//! messages is not taken for a small one. What a queue's kind keeps beside its messages (keys, groups,
+//! levels) counts as well, since a client chooses how much that is.
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 
 use super::encoding::{Decoder, Encoder, EncodingError, Record};
+use super::ids::QueueRef;
 use super::message::Message;
+use super::publishes::TransactionPublish;
 use super::queue::Entry;
+use crate::wire::Text;
 
 /// What the allocator adds to one allocation: its own eight octets, and what rounding up to sixteen
 /// takes on average.
@@ -33,6 +38,32 @@ const GAP_BYTES: u64 = 40;
 /// of which most has gone takes more.
 pub const ENTRY_BYTES: u64 = size_of::<Option<Entry>>() as u64;
 
+/// Octets of text that lie in the value itself, without an allocation.
+const INLINE_TEXT_BYTES: usize = size_of::<Text>();
+
+/// Octets that a text takes beside its value.
+pub fn text_bytes(text: &Text) -> u64 {
+    match text.len() {
+        0..=INLINE_TEXT_BYTES => 0,
+        len => len as u64 + ALLOCATION_BYTES,
+    }
+}
+
+/// A number that follows from what is beside it, and so is no state: whoever decodes that counts anew.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Derived(pub u64);
+
+impl Hash for Derived {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl Record for Derived {
+    fn encode(&self, _: &mut Encoder) {}
+    fn decode(_: &mut Decoder<'_>) -> Result<Self, EncodingError> {
+        Ok(Derived::default())
+    }
+}
+
 /// Whether memory is gained when a message's body leaves it: what says where it is, and the gaps, take
 /// some, too.
 pub fn is_worth_paging(message: &Message) -> bool {
@@ -42,6 +73,12 @@ pub fn is_worth_paging(message: &Message) -> bool {
         false => GAP_BYTES + HOME_BYTES,
     };
     message.body().is_some_and(|body| body.len() as u64 > cost)
+}
+
+/// Octets of what a transaction keeps of a message beside it: mostly where it goes.
+fn publish_bytes(publish: &TransactionPublish) -> u64 {
+    let routes = publish.queues.len() * size_of::<QueueRef>();
+    (size_of::<TransactionPublish>() + routes) as u64 + ALLOCATION_BYTES
 }
 
 /// Octets that a message takes, beside its entries in queues.
@@ -87,6 +124,30 @@ impl Held {
         };
         // Cores that share messages, as a copy of one does, count none of theirs right.
         self.bytes = self.bytes.saturating_sub(ENTRY_BYTES + message);
+    }
+
+    /// A message is published in a transaction or a branch.
+    pub fn come_to_transaction(&mut self, publish: &TransactionPublish) {
+        self.bytes += publish_bytes(publish);
+        if publish.stored.message.come() {
+            self.bytes += message_bytes(&publish.stored.message);
+        }
+    }
+
+    /// It is not any more, the transaction or branch being over.
+    pub fn leave_transaction(&mut self, publish: &TransactionPublish) {
+        let message = match publish.stored.message.leave() {
+            true => message_bytes(&publish.stored.message),
+            false => 0,
+        };
+        let bytes = publish_bytes(publish) + message;
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+
+    /// What a queue's kind keeps has taken `before` and takes `now`.
+    #[inline]
+    pub fn change(&mut self, before: u64, now: u64) {
+        self.bytes = self.bytes.saturating_add(now).saturating_sub(before);
     }
 
     /// A message has come to a queue in a slot in which all had been looked at.

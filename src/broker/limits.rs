@@ -3,9 +3,14 @@
 /// Commands in one batch: what one lock of the core is held for.
 pub const BATCH_COMMANDS_MAX: usize = 256;
 
-/// Places in queues that the messages of one batch can come to, beside the last one: each takes some 100 ns
-/// and an octet or two dozen of a journal's record, and may be every queue there is.
+/// Places in queues that the messages of one batch can come to, beside the last one, or the commit with
+/// which it ends: each takes some 100 ns and an octet or two dozen of a journal's record, and may be every
+/// queue there is.
 pub const BATCH_PLACES_MAX: usize = 1 << 20;
+
+/// The same as soon as it is known that messages go to many queues: some milliseconds' work, and less than
+/// what members have to hear of each other in on a machine that is thirty times as slow, or as busy.
+pub const BATCH_PLACES_USUAL: usize = 1 << 13;
 
 /// Octets of messages in one batch, beside the last one: as above.
 pub const BATCH_BYTES_MAX: usize = 64 * 1024;
@@ -47,6 +52,11 @@ pub const TRANSACTION_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Operations of one open transaction, for the same reason.
 pub const TRANSACTION_OPERATIONS_MAX: usize = 1_000_000;
+
+/// Places in queues that the publishes of one open transaction come to: a commit puts all of them there
+/// in one entry, and a journal writes all of them in one record. As many as a batch without it may have,
+/// which is more than the operations, so that it binds only who publishes to several queues at once.
+pub const TRANSACTION_PLACES_MAX: usize = BATCH_PLACES_MAX;
 
 /// Octets of either part of an xid: X/Open XA's number for both.
 pub const XID_PART_BYTES_MAX: usize = 64;
@@ -130,3 +140,57 @@ pub const EXPIRED_SESSIONS_PER_TICK: usize = 256;
 
 /// Ranges of commands that a session's client has said will never come, ahead of the next command.
 pub const GAP_RANGES_MAX: usize = 1024;
+
+/// Requests of one connection that an agent of management has been given and not taken. One more fails
+/// its client's session: tools ask one thing after the other, or for all schemas at once.
+pub const AGENT_REQUESTS_PER_CONNECTION_MAX: u32 = 500;
+
+/// Octets of these.
+pub const AGENT_REQUEST_BYTES_PER_CONNECTION_MAX: u64 = 1024 * 1024;
+
+/// Requests of all connections that an agent has been given and not taken: what a hundred consoles send
+/// that ask for all schemas at once.
+pub const AGENT_REQUESTS_MAX: u32 = 10_000;
+
+/// Octets of these.
+pub const AGENT_REQUEST_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Octets of one request; qpidd drops what is larger, and so do we.
+pub const AGENT_REQUEST_SIZE_MAX: u64 = 64 * 1024;
+
+/// Bindings of an exchange of management that are looked at to find whether anybody listens for a class
+/// of objects. Where there are more, somebody is taken to listen.
+pub const LISTENERS_LOOKED_AT_MAX: usize = 1_000;
+
+/// Members that the core knows, and that clients are told of: more than a cluster has.
+pub const MEMBERS_MAX: usize = 64;
+
+/// Events that are still to be published. More are lost, and counted.
+pub const UNTOLD_EVENTS_MAX: usize = 10_000;
+
+/// Events that are published in one entry: at some ten microseconds each that is as long as other
+/// entries take. The others come in the next.
+pub const EVENTS_PER_ENTRY_MAX: usize = 256;
+
+/// Places of queues that events come to in one entry, unless a single one comes to more.
+pub const EVENT_PLACES_PER_ENTRY_MAX: u64 = 4096;
+
+/// Events that lead to each other by being published, since they fill a queue to a line that an alert is
+/// asked for. That of such a queue is told; what follows of telling that is lost, and counted: a queue
+/// that is told of itself would have no end.
+pub const EVENT_GENERATIONS_MAX: u8 = 2;
+
+/// Lines of alerts that are crossed in one command. More are counted as events that were lost: a queue
+/// would have to fill and empty hundreds of times in it.
+pub const CROSSINGS_PER_COMMAND_MAX: usize = 1024;
+
+/// What a threshold of a queue can be of its limit.
+pub const PERCENT_MAX: u8 = 100;
+
+/// How often a message to an xml exchange is given back because the bindings of its key have changed
+/// since it was decided what it matches. Whoever changes them faster than that keeps publishers out.
+pub const MATCHINGS_MAX: u32 = 32;
+
+/// Definitions in one import, which is done in one entry: at a few microseconds each some tens of
+/// milliseconds.
+pub const IMPORTED_DEFINITIONS_MAX: usize = 10_000;

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
 use super::ids::{ConnectionKey, ShardId};
+use crate::qmf::Publication;
 use crate::wire::header::Layout;
 use crate::wire::{
     self, DecodeError, DeliveryMode, DeliveryProperties, Map, MessageProperties, Text, Value,
@@ -134,6 +135,9 @@ const REDELIVERED: u8 = 1 << 2;
 /// The flag, and value, of `discard-unroutable`.
 const DISCARD_UNROUTABLE: u8 = 1;
 
+/// The flag of `user-id` in the message properties.
+const USER_ID: u8 = 1 << 6;
+
 /// The flag, and value, of `immediate`.
 const IMMEDIATE: u8 = 1 << 1;
 
@@ -178,6 +182,17 @@ impl Message {
             message.content.extend_from_slice(piece);
         }
         Ok(message.finished())
+    }
+
+    /// The message that a publication is, and the exchange that it is for.
+    ///
+    /// # Errors
+    /// As for [`Message::new`]: its properties are longer than they may be.
+    pub fn published(publication: Publication) -> Result<(Text, Message), DecodeError> {
+        let header = publication.header();
+        let body = [Bytes::from(publication.body)];
+        let message = Message::new(Some(&header), Some(&body), &publication.exchange)?;
+        Ok((publication.exchange, message))
     }
 
     /// Makes a message of what one that was published kept: its header names its exchange, and
@@ -541,6 +556,27 @@ impl Message {
     pub fn properties(&self) -> Option<MessageProperties> {
         let (start, end) = self.properties?;
         wire::header::message_properties(&self.content[start..end]).ok()
+    }
+
+    /// The user of whom the message says that it is: 0-10: message.message-properties.user-id. Looked for
+    /// only if it is there.
+    pub fn user_id(&self) -> Option<&[u8]> {
+        let (start, end) = self.properties?;
+        let flags = self.content.get(start + FLAGS_AT).copied().unwrap_or(0);
+        match flags & USER_ID {
+            0 => None,
+            _ => wire::header::user_id(&self.content[start..end]),
+        }
+    }
+
+    /// Whether a text stands anywhere in the message properties: an application header of that name can
+    /// be there only then, and looking is cheaper than decoding.
+    pub fn mentions(&self, text: &str) -> bool {
+        let Some((start, end)) = self.properties else {
+            return false;
+        };
+        let mut octets = self.content[start..end].windows(text.len().max(1));
+        octets.any(|octets| octets == text.as_bytes())
     }
 
     /// The application headers, decoded now.

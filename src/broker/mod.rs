@@ -12,9 +12,10 @@
 //!
 //! What is where: `command` and `effect` are the two sides; `core` holds the state and `apply/`
 //! what each command does to it; `connections`, `session`, `kept`, `subscription`, `queue`, `exchange`,
-//! `exchanges`, `message` are the parts; `branch` is work of distributed transactions; `dead` is why messages
+//! `exchanges`, `message` are the parts; `branch` is work of distributed transactions; `publishes` is what a commit publishes; `dead` is why messages
 //! leave a queue unasked, `routed` what an exchange does with all of its own; `parts` are messages on their way; `held` and `paging` know
-//! what is in memory; `blocks`, `slab`, `ring`, `ranges`, `credit`, `selector`, `arguments` are what they are
+//! what is in memory, `width` how far messages spread; `guard` are conditions that a command carries, `makers` who
+//! made which queue; `blocks`, `slab`, `ring`, `ranges`, `credit`, `selector`, `arguments` are what they are
 //! made of; `encoding`, `snapshot`, `digest` are how a core is carried and compared; `facts` are what must
 //! survive the process, and `recovery` makes a core of them.
 
@@ -30,21 +31,29 @@ pub mod dead;
 pub mod digest;
 pub mod effect;
 pub mod encoding;
+pub mod event;
 pub mod exchange;
 pub mod exchanges;
 pub mod facts;
+pub mod failover;
+pub mod guard;
 pub mod held;
 pub mod ids;
 pub mod kept;
 pub mod limits;
+pub mod makers;
+pub mod management;
+pub mod members;
 pub mod message;
 pub mod options;
 pub mod paging;
 pub mod parts;
 pub mod plant;
+pub mod publishes;
 pub mod queue;
 pub mod ranges;
 pub mod recovery;
+pub mod redirects;
 pub mod ring;
 pub mod routed;
 pub mod selected;
@@ -53,6 +62,11 @@ pub mod session;
 pub mod slab;
 pub mod snapshot;
 pub mod subscription;
+pub mod tally;
+pub mod view;
+pub mod watched;
+pub mod width;
+pub mod xml;
 
 mod apply;
 

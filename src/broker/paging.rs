@@ -28,7 +28,7 @@ pub struct Candidate {
 }
 
 impl Core {
-    /// Octets of this member's memory that the messages in queues take: see [`held`].
+    /// Octets of this member's memory that messages take: see [`held`].
     pub fn held_bytes(&self) -> u64 {
         self.held.bytes()
     }
@@ -156,6 +156,12 @@ impl Core {
                 self.held.come(&entry.stored.message);
             }
         }
+        let slots: Vec<u32> = self.queues.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            if let Some(queue) = self.queues.get_mut(slot) {
+                queue.count_index_anew(&mut self.held);
+            }
+        }
         for (_, exchange) in self.exchanges.iter() {
             let last = exchange
                 .routed
@@ -164,6 +170,12 @@ impl Core {
             if let Some(last) = last {
                 self.held.come(&last.stored.message);
             }
+        }
+        let sessions = self.sessions.iter();
+        let local = sessions.filter_map(|(_, session)| session.transaction.as_ref());
+        let local = local.flat_map(|transaction| &transaction.publishes);
+        for publish in local.chain(self.branches.publishes()) {
+            self.held.come_to_transaction(publish);
         }
         for work in &self.work {
             if let Work::Reroute(remains) = work {

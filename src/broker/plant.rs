@@ -69,10 +69,28 @@ pub enum Plant {
     AcceptedOfBranchOffered,
     /// Branches are not in the snapshot.
     BranchesLeftOut,
+    /// A session that goes on is said to be one command behind, so that the last is done again.
+    ResumedBehind,
+    /// What a session that goes on does not have is not sent again.
+    NotSentAgain,
+    /// A client counts as having a command more than it says.
+    ReceivedTooMuch,
+    /// An attach by force ends a session that has a timeout.
+    TakeoverEnds,
+    /// The seconds of a session's timeout are taken for milliseconds.
+    TimeoutCutShort,
+    /// How long sessions wait without a connection is not in the snapshot.
+    WaitLeftOut,
+    /// A session whose time has run out goes on waiting.
+    RunOutUnheeded,
+    /// Who has the groups of a queue is not in the snapshot.
+    GroupOwnersLeftOut,
+    /// Where the last message of each key is, is not in the snapshot.
+    LastValuesLeftOut,
 }
 
 /// All of them, by the names that tests give.
-const NAMES: [(&str, Plant); 30] = [
+const NAMES: [(&str, Plant); 39] = [
     ("later-batch-overtakes", Plant::LaterBatchOvertakes),
     ("batch-in-two-records", Plant::BatchInTwoRecords),
     ("accept-not-said", Plant::AcceptNotSaid),
@@ -103,6 +121,15 @@ const NAMES: [(&str, Plant); 30] = [
     ("branch-outlives-session", Plant::BranchOutlivesSession),
     ("accepted-of-branch-offered", Plant::AcceptedOfBranchOffered),
     ("branches-left-out", Plant::BranchesLeftOut),
+    ("resumed-behind", Plant::ResumedBehind),
+    ("not-sent-again", Plant::NotSentAgain),
+    ("received-too-much", Plant::ReceivedTooMuch),
+    ("takeover-ends", Plant::TakeoverEnds),
+    ("timeout-cut-short", Plant::TimeoutCutShort),
+    ("wait-left-out", Plant::WaitLeftOut),
+    ("run-out-unheeded", Plant::RunOutUnheeded),
+    ("group-owners-left-out", Plant::GroupOwnersLeftOut),
+    ("last-values-left-out", Plant::LastValuesLeftOut),
 ];
 
 thread_local! {

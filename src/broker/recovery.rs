@@ -16,9 +16,13 @@
 //!   work for that at once.
 //!
 //! Not as in qpidd, which lets the time to live begin again: it goes on.
+//!
+//! Where a repair has set records aside, what is left may speak of what only those declared, and
+//! what only those deleted is still there. See [`Recovery::pass_over`].
 
 mod branches;
 mod places;
+mod spans;
 
 use std::collections::BTreeMap;
 
@@ -28,11 +32,11 @@ use super::blocks::Blocks;
 use super::core::{Core, Work};
 use super::dead::Death;
 use super::encoding::{EncodingError, MessageBy};
-use super::exchange::Kind;
+use super::exchange::{BindError, Kind};
 use super::exchanges::Exchange;
 use super::facts::{
     BindingDefinition, Definitions, Dequeued, Died, Enqueued, ExchangeDefinition, Fact, FactRecord,
-    Prepared, QueueDefinition, Rejected,
+    GivenBack, Prepared, QueueDefinition, Rejected,
 };
 use super::held::Held;
 use super::ids::{ConnectionKey, ExchangeId, QueueId, QueueKey, QueueRef, ShardId};
@@ -42,7 +46,7 @@ use super::plant::{Plant, is_planted};
 use super::queue::settings::Settings;
 use super::queue::{Entry, EntryState, Queue, Remains};
 use super::routed::Routed;
-use crate::wire::Text;
+use crate::wire::{Map, Text};
 
 /// Definition facts that contradict each other: records are missing, or were given in another order
 /// than they were written in.
@@ -69,7 +73,7 @@ impl std::fmt::Display for Contradiction {
 
 impl std::error::Error for Contradiction {}
 
-/// What cannot be, and of what.
+/// What cannot be, whatever records are missing, and of what.
 type Wrong = (&'static str, Text);
 
 /// See the module.
@@ -84,7 +88,14 @@ pub struct Recovery {
     /// Deleted queues whose messages go on to an exchange.
     rerouting: BTreeMap<QueueKey, ExchangeId>,
     prepared: Prepareds,
+    /// The index of the record that is being taken.
+    reading: u64,
+    /// The first of all contradictions.
     contradiction: Option<Contradiction>,
+    /// The first that missing records do not explain.
+    unexplained: Option<Contradiction>,
+    /// Contradictions that missing records explain.
+    explained: u64,
 }
 
 impl Recovery {
@@ -96,7 +107,10 @@ impl Recovery {
             places: BTreeMap::new(),
             rerouting: BTreeMap::new(),
             prepared: Prepareds::default(),
+            reading: 0,
             contradiction: None,
+            unexplained: None,
+            explained: 0,
         }
     }
 
@@ -127,16 +141,42 @@ impl Recovery {
     pub fn take_record(&mut self, record: FactRecord) {
         self.core.index = self.core.index.max(record.index);
         self.core.time = self.core.time.max(record.time);
+        self.reading = record.index;
         for fact in record.facts {
             if let Err((what, name)) = self.take_fact(fact) {
-                // The first is what went wrong; what follows from it helps nobody.
-                self.contradiction.get_or_insert(Contradiction {
-                    what,
-                    name,
-                    index: record.index,
-                });
+                let found = self.note(what, name);
+                self.unexplained.get_or_insert(found);
             }
         }
+    }
+
+    /// Notes a contradiction, and gives it. The first is what went wrong; what follows from it helps
+    /// nobody.
+    fn note(&mut self, what: &'static str, name: Text) -> Contradiction {
+        let found = Contradiction {
+            what,
+            name,
+            index: self.reading,
+        };
+        self.contradiction.get_or_insert(found.clone());
+        found
+    }
+
+    /// What would be a contradiction if no record were missing: the fact, or this part of it, is passed
+    /// over.
+    fn misses(&mut self, what: &'static str, name: Text) {
+        self.note(what, name);
+        self.explained += 1;
+    }
+
+    /// Records are known to be missing, since a repair has set them aside, so that contradictions which
+    /// that explains are none. What refers to an exchange or a queue that was declared there is passed
+    /// over: bindings, deletions, alternate exchanges, who made a queue. What must have been deleted
+    /// there, since its name is taken anew or its alternate exchange goes, is deleted. Gives how often
+    /// that was so since the last checkpoint of definitions.
+    pub fn pass_over(&mut self) -> u64 {
+        self.contradiction = self.unexplained.take();
+        std::mem::take(&mut self.explained)
     }
 
     fn take_fact(&mut self, fact: Fact) -> Result<(), Wrong> {
@@ -148,16 +188,24 @@ impl Recovery {
             Fact::ExchangeDeclared(definition) => self.declare_exchange(*definition)?,
             Fact::ExchangeDeleted { name } => self.delete_exchange(&name)?,
             Fact::QueueDeclared(definition) => self.declare_queue(*definition)?,
-            Fact::QueueDeleted { queue, rerouted_to } => self.delete_queue(queue, rerouted_to)?,
+            Fact::QueueDeleted { queue, rerouted_to } => self.delete_queue(queue, rerouted_to),
             Fact::Bound(definition) => self.bind(*definition)?,
             Fact::Unbound {
                 exchange,
                 queue,
                 key,
-            } => self.unbind(&exchange, queue, &key)?,
+            } => self.unbind(&exchange, queue, &key),
             Fact::Definitions(definitions) => self.define_anew(*definitions)?,
             Fact::Prepared(branch) => self.branch_prepared(*branch),
-            Fact::Sequenced { exchange, last } => self.sequenced(&exchange, last)?,
+            Fact::GivenBack(fact) => self.given_back(&fact),
+            Fact::Sequenced { exchange, last } => self.sequenced(&exchange, last),
+            Fact::QueueMakers(makers) => {
+                for maker in makers {
+                    if self.queue(maker.queue).is_some() {
+                        self.core.makers.note(maker.queue, maker.user);
+                    }
+                }
+            }
         }
         Ok(())
     }
@@ -176,6 +224,7 @@ impl Recovery {
                 handle: fact.handle,
                 message: fact.message.clone(),
                 expires: place.expires,
+                deliveries: 0,
             };
             self.places(place.queue).enqueued(place.position, recovered);
         }
@@ -206,6 +255,13 @@ impl Recovery {
         }
     }
 
+    fn given_back(&mut self, fact: &GivenBack) {
+        let places = self.places(fact.queue);
+        for (first, last) in &fact.positions.0 {
+            places.given_back(*first, *last, fact.deliveries);
+        }
+    }
+
     fn died(&mut self, fact: &Died) {
         let places = self.places(fact.queue);
         for (first, last) in &fact.positions.0 {
@@ -215,18 +271,26 @@ impl Recovery {
 
     // Definitions: in order.
 
-    fn exchange(&self, name: &Text) -> Result<ExchangeId, Wrong> {
+    fn exchange(&mut self, name: &Text) -> Option<ExchangeId> {
         let found = self.core.exchange_names.get(name).copied();
-        found.ok_or_else(|| ("an exchange that is not there", name.clone()))
+        if found.is_none() {
+            self.misses("an exchange that is not there", name.clone());
+        }
+        found
     }
 
-    fn alternate(&self, name: Option<Text>) -> Result<Option<ExchangeId>, Wrong> {
-        name.map(|name| self.exchange(&name)).transpose()
+    fn alternate(&mut self, name: Option<Text>) -> Option<ExchangeId> {
+        self.exchange(&name?)
     }
 
-    fn queue(&self, key: QueueKey) -> Result<QueueId, Wrong> {
+    fn queue(&mut self, key: QueueKey) -> Option<QueueId> {
         let found = self.core.queue_keys.get(&key).copied();
-        found.ok_or(("a queue that is not there", Text::default()))
+        if found.is_none() {
+            // It was given, and is given to no other.
+            self.core.incarnations = self.core.incarnations.max(key.0);
+            self.misses("a queue that is not there", Text::default());
+        }
+        found
     }
 
     /// The standard exchanges are there, and are only defined by checkpoints.
@@ -235,15 +299,16 @@ impl Recovery {
             return Err(("an exchange of an unknown type", definition.name));
         };
         let mut exchange = Exchange::new(definition.name, kind);
-        if self.core.exchange_names.contains_key(&exchange.name) {
-            return match exchange.is_standard() {
-                true => Ok(()),
-                false => Err(("an exchange that is there twice", exchange.name)),
-            };
+        if let Some(former) = self.core.exchange_names.get(&exchange.name).copied() {
+            if exchange.is_standard() {
+                return Ok(());
+            }
+            self.misses("an exchange that is there twice", exchange.name.clone());
+            self.remove_exchange(former);
         }
         exchange.is_durable = true;
         exchange.is_auto_delete = definition.is_auto_delete;
-        exchange.alternate = self.alternate(definition.alternate)?;
+        exchange.alternate = self.alternate(definition.alternate);
         exchange.routed = Routed::of(&definition.arguments);
         exchange.arguments = definition.arguments;
         self.core.add_exchange(exchange);
@@ -251,32 +316,63 @@ impl Recovery {
     }
 
     fn delete_exchange(&mut self, name: &Text) -> Result<(), Wrong> {
-        let id = self.exchange(name)?;
+        let Some(id) = self.exchange(name) else {
+            return Ok(());
+        };
         let exchange = self.core.exchange_mut(id);
-        if exchange.is_standard() || exchange.alternate_users > 0 {
-            return Err(("an exchange that is deleted while it is used", name.clone()));
+        if exchange.is_standard() {
+            return Err(("a standard exchange that is deleted", name.clone()));
         }
-        self.core.exchange_names.remove(name);
+        if exchange.alternate_users > 0 {
+            self.misses("an exchange that is deleted while it is used", name.clone());
+        }
+        self.remove_exchange(id);
+        Ok(())
+    }
+
+    /// Takes an exchange away, and its bindings. Who has it for an alternate must have been deleted
+    /// before, and has none from now on.
+    fn remove_exchange(&mut self, id: ExchangeId) {
+        if self.core.exchange_mut(id).alternate_users > 0 {
+            self.forget_alternate(id);
+        }
         let gone = self.core.exchanges.remove(id.0);
         if let Some(gone) = gone {
+            self.core.exchange_names.remove(&gone.name);
             for binding in gone.kind.bindings() {
-                self.core.queue_mut(binding.queue).bound_to.remove(&id);
+                self.core.queue_mut(binding.queue).unbound(id, true);
             }
             self.unuse(gone.alternate);
         }
         // It stays in use while messages go to it: there are none left.
         self.rerouting.retain(|_, exchange| *exchange != id);
-        Ok(())
     }
 
-    fn sequenced(&mut self, name: &Text, last: u64) -> Result<(), Wrong> {
-        let id = self.exchange(name)?;
+    fn forget_alternate(&mut self, id: ExchangeId) {
+        let exchanges: Vec<u32> = self.core.exchanges.iter().map(|(slot, _)| slot).collect();
+        for slot in exchanges {
+            if let Some(exchange) = self.core.exchanges.get_mut(slot) {
+                exchange.alternate.take_if(|alternate| *alternate == id);
+            }
+        }
+        let queues: Vec<u32> = self.core.queues.iter().map(|(slot, _)| slot).collect();
+        for slot in queues {
+            if let Some(queue) = self.core.queues.get_mut(slot) {
+                queue.alternate.take_if(|alternate| *alternate == id);
+            }
+        }
+        self.core.exchange_mut(id).alternate_users = 0;
+    }
+
+    fn sequenced(&mut self, name: &Text, last: u64) {
+        let Some(id) = self.exchange(name) else {
+            return;
+        };
         let routed = self.core.exchange_mut(id).routed.as_mut();
         match routed.and_then(|routed| routed.sequence.as_mut()) {
             Some(sequence) => *sequence = last,
-            None => return Err(("an exchange that numbers no messages", name.clone())),
+            None => self.misses("an exchange that numbers no messages", name.clone()),
         }
-        Ok(())
     }
 
     fn unuse(&mut self, alternate: Option<ExchangeId>) {
@@ -287,14 +383,18 @@ impl Recovery {
 
     fn declare_queue(&mut self, definition: QueueDefinition) -> Result<(), Wrong> {
         let (name, key) = (definition.name, definition.queue);
-        let core = &self.core;
-        if core.queue_names.contains_key(&name) || core.queue_keys.contains_key(&key) {
+        if self.core.queue_keys.contains_key(&key) {
             return Err(("a queue that is there twice", name));
         }
-        let default_limit = core.options.default_queue_limit;
-        let Ok(settings) = Settings::recovered(&name, &definition.arguments, default_limit) else {
+        let Ok(settings) = Settings::recovered(&name, &definition.arguments, &self.core.options)
+        else {
             return Err(("a queue with limits that are none", name));
         };
+        if let Some(former) = self.core.queue_names.get(&name).copied() {
+            let former = self.core.queue(former).reference.key();
+            self.misses("a queue that is there twice", name.clone());
+            self.remove_queue(former);
+        }
         let reference = QueueRef {
             id: QueueId(0),
             incarnation: key.0,
@@ -302,7 +402,7 @@ impl Recovery {
         let mut queue = Queue::new(name, reference);
         queue.is_durable = true;
         queue.is_auto_delete = definition.is_auto_delete;
-        queue.alternate = self.alternate(definition.alternate)?;
+        queue.alternate = self.alternate(definition.alternate);
         queue.arguments = definition.arguments;
         queue.settle_in(settings);
         self.places(key).go_on_at(definition.tail);
@@ -310,48 +410,89 @@ impl Recovery {
         Ok(())
     }
 
-    fn delete_queue(&mut self, key: QueueKey, rerouted_to: Option<Text>) -> Result<(), Wrong> {
-        let id = self.queue(key)?;
-        let exchange = self.alternate(rerouted_to)?;
-        self.core.queue_keys.remove(&key);
-        let gone = self.core.queues.remove(id.0);
-        if let Some(gone) = gone {
+    /// Where its messages were to go to an exchange that is not known they stay, and are in no queue
+    /// that is known.
+    fn delete_queue(&mut self, key: QueueKey, rerouted_to: Option<Text>) {
+        if self.queue(key).is_some() {
+            self.remove_queue(key);
+        }
+        let is_dropped = rerouted_to.is_none();
+        if let Some(exchange) = self.alternate(rerouted_to) {
+            self.rerouting.insert(key, exchange);
+        } else if is_dropped {
+            self.places.remove(&key);
+        }
+    }
+
+    /// Takes a queue away, and its bindings, but not what is known of its messages.
+    fn remove_queue(&mut self, key: QueueKey) {
+        self.core.makers.forget(key);
+        let Some(id) = self.core.queue_keys.remove(&key) else {
+            return;
+        };
+        if let Some(gone) = self.core.queues.remove(id.0) {
             self.core.queue_names.remove(&gone.name);
             for exchange in &gone.bound_to {
                 self.core.exchange_mut(*exchange).kind.unbind_queue(id);
             }
             self.unuse(gone.alternate);
         }
-        match exchange {
-            Some(exchange) => _ = self.rerouting.insert(key, exchange),
-            None => _ = self.places.remove(&key),
-        }
-        Ok(())
     }
 
     fn bind(&mut self, definition: BindingDefinition) -> Result<(), Wrong> {
-        let (exchange, queue) = (
-            self.exchange(&definition.exchange)?,
-            self.queue(definition.queue)?,
-        );
-        let kind = &mut self.core.exchange_mut(exchange).kind;
+        let exchange = self.exchange(&definition.exchange);
+        let (Some(exchange), Some(queue)) = (exchange, self.queue(definition.queue)) else {
+            return Ok(());
+        };
+        let wrong = ("a binding that cannot be", definition.exchange);
         let (key, arguments) = (&definition.key, &definition.arguments);
+        let kind = &mut self.core.exchange_mut(exchange).kind;
         let displaced = kind.displaced(queue, key, arguments);
-        let is_bound = kind.bind(queue, key, arguments).is_ok();
-        if !is_bound || !displaced.is_empty() {
-            return Err(("a binding that cannot be", definition.exchange));
+        for other in &displaced {
+            self.unbind_from(exchange, *other, key);
         }
-        self.core.queue_mut(queue).bound_to.insert(exchange);
+        let mut is_new = self.bind_to(exchange, queue, key, arguments);
+        if !displaced.is_empty() || is_new == Err(BindError::DuplicateKey) {
+            self.misses(wrong.0, wrong.1.clone());
+        }
+        if is_new == Err(BindError::DuplicateKey) {
+            self.unbind_from(exchange, queue, key);
+            is_new = self.bind_to(exchange, queue, key, arguments);
+        }
+        match is_new {
+            Ok(true) => self.core.queue_mut(queue).bound(exchange),
+            Ok(false) => {}
+            // There are bindings that are no more.
+            Err(BindError::TreeFull | BindError::TooManyQueries) => self.misses(wrong.0, wrong.1),
+            Err(_) => return Err(wrong),
+        }
         Ok(())
     }
 
-    fn unbind(&mut self, exchange: &Text, queue: QueueKey, key: &str) -> Result<(), Wrong> {
-        let (exchange, queue) = (self.exchange(exchange)?, self.queue(queue)?);
+    fn bind_to(
+        &mut self,
+        exchange: ExchangeId,
+        queue: QueueId,
+        key: &str,
+        arguments: &Map,
+    ) -> Result<bool, BindError> {
         let kind = &mut self.core.exchange_mut(exchange).kind;
-        if kind.unbind(queue, key) && !kind.has_queue(queue) {
-            self.core.queue_mut(queue).bound_to.remove(&exchange);
+        kind.bind(queue, key, arguments)
+    }
+
+    fn unbind(&mut self, exchange: &Text, queue: QueueKey, key: &str) {
+        let exchange = self.exchange(exchange);
+        if let (Some(exchange), Some(queue)) = (exchange, self.queue(queue)) {
+            self.unbind_from(exchange, queue, key);
         }
-        Ok(())
+    }
+
+    fn unbind_from(&mut self, exchange: ExchangeId, queue: QueueId, key: &str) {
+        let kind = &mut self.core.exchange_mut(exchange).kind;
+        if kind.unbind(queue, key) {
+            let was_last = !kind.has_queue(queue);
+            self.core.queue_mut(queue).unbound(exchange, was_last);
+        }
     }
 
     /// Forgets all definitions for others.
@@ -361,7 +502,7 @@ impl Recovery {
         (self.core.index, self.core.time) = (former.index, former.time);
         self.core.incarnations = former.incarnations.max(definitions.incarnations);
         self.rerouting.clear();
-        self.contradiction = None;
+        (self.contradiction, self.unexplained, self.explained) = (None, None, 0);
         let mut later = Vec::new();
         for mut definition in definitions.exchanges {
             if let Some(alternate) = definition.alternate.take() {
@@ -370,9 +511,11 @@ impl Recovery {
             self.declare_exchange(definition)?;
         }
         for (name, alternate) in later {
-            let (id, alternate) = (self.exchange(&name)?, self.exchange(&alternate)?);
-            self.core.exchange_mut(id).alternate = Some(alternate);
-            self.core.exchange_mut(alternate).alternate_users += 1;
+            let (id, alternate) = (self.exchange(&name), self.exchange(&alternate));
+            if let (Some(id), Some(alternate)) = (id, alternate) {
+                self.core.exchange_mut(id).alternate = Some(alternate);
+                self.core.exchange_mut(alternate).alternate_users += 1;
+            }
         }
         for definition in definitions.queues {
             self.declare_queue(definition)?;
@@ -381,9 +524,12 @@ impl Recovery {
             self.bind(definition)?;
         }
         for rerouting in definitions.rerouting {
-            let exchange = self.exchange(&rerouting.exchange)?;
-            self.rerouting.insert(rerouting.queue, exchange);
+            if let Some(exchange) = self.exchange(&rerouting.exchange) {
+                self.rerouting.insert(rerouting.queue, exchange);
+            }
         }
+        // A checkpoint is one record, of which nothing can be missing.
+        self.unexplained = self.contradiction.clone();
         // Keys are given in order: a queue of a former key that is not defined is no more.
         let (keys, rerouting) = (&self.core.queue_keys, &self.rerouting);
         self.places.retain(|key, _| {
@@ -422,7 +568,7 @@ impl Recovery {
                     continue;
                 };
                 let leaving = fill(queue, places, &mut core.held);
-                queue.look_at_depth();
+                queue.look_again();
                 for remains in leaving {
                     core.reroute_later(remains);
                 }
@@ -473,7 +619,7 @@ fn entry_of(recovered: Recovered) -> Entry {
         expires: recovered.expires,
         state: EntryState::Available,
         redelivered: !is_planted(Plant::FlagLost),
-        deliveries: 0,
+        deliveries: recovered.deliveries,
     }
 }
 

@@ -1,12 +1,11 @@
 //! A message as a selector sees it.
 
 use std::cell::OnceCell;
-use std::fmt::Write;
 
 use super::message::Message;
 use super::queue::Entry;
 use super::selector::{Environment, Scalar, identifier};
-use crate::wire::{DeliveryProperties, MessageProperties, ReplyTo, Value};
+use crate::wire::{DeliveryProperties, MessageProperties, ReplyTo, UuidText, Value};
 
 /// A message in a queue, whose header is decoded when something in it is first asked for.
 pub struct Selected<'a> {
@@ -83,7 +82,12 @@ impl<'a> Selected<'a> {
                 let id = self.properties().correlation_id.as_ref();
                 id.map(|id| String::from_utf8_lossy(id).into_owned()).into()
             }
-            identifier::MESSAGE_ID => self.properties().message_id.as_ref().map(uuid_text).into(),
+            identifier::MESSAGE_ID => self
+                .properties()
+                .message_id
+                .as_ref()
+                .map(|id| UuidText(id).to_string())
+                .into(),
             // Stamps of arrival are not put on messages, so no message has one that is known.
             identifier::CREATION_TIME => match self.delivery().timestamp {
                 Some(seconds) => Scalar::Exact(seconds.saturating_mul(1000)),
@@ -138,15 +142,4 @@ fn reply_to(reply_to: &ReplyTo) -> Scalar<'static> {
         ("", one) | (one, "") => one.to_owned().into(),
         (exchange, key) => format!("{exchange}/{key}").into(),
     }
-}
-
-fn uuid_text(uuid: &[u8; 16]) -> String {
-    let mut text = String::with_capacity(36);
-    for (n, octet) in uuid.iter().enumerate() {
-        if matches!(n, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        write!(text, "{octet:02x}").expect("a String takes any text");
-    }
-    text
 }

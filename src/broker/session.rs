@@ -12,7 +12,7 @@ use super::ids::{
 };
 use super::kept::{Kept, Outgoing, Replay};
 use super::limits;
-use super::message::Stored;
+use super::publishes::Publishes;
 use super::subscription::SubscriptionRef;
 use crate::wire::{CommandId, SequenceSet, Text};
 
@@ -155,7 +155,7 @@ impl Incoming {
 #[derive(Clone, Debug, Hash, Default)]
 pub struct Transaction {
     /// In order of publishing: message and the queues it was routed to.
-    pub publishes: Vec<TransactionPublish>,
+    pub publishes: Publishes,
     /// Octets that the publishes take.
     pub bytes: u64,
     /// Outgoing numbers of accepted deliveries.
@@ -165,22 +165,6 @@ record!(Transaction {
     publishes,
     bytes,
     accepts
-});
-
-/// A message that a transaction publishes.
-#[derive(Clone, Debug, Hash)]
-pub struct TransactionPublish {
-    /// The message.
-    pub stored: Stored,
-    /// When it runs out: its time to live began when it was sent.
-    pub expires: GroupTime,
-    /// Where it was routed when it was sent.
-    pub queues: Vec<QueueRef>,
-}
-record!(TransactionPublish {
-    stored,
-    expires,
-    queues
 });
 
 /// A transfer that queues hold back: see `queue/flow.rs`.
@@ -242,6 +226,10 @@ pub struct Session {
     pub held: BTreeMap<u32, Held>,
     /// What it keeps to be resumed; None for one that ends with its connection.
     pub kept: Option<Box<Kept>>,
+    /// When it was attached first.
+    pub created: GroupTime,
+    /// Counters.
+    pub counters: SessionCounters,
 }
 record!(Session {
     name,
@@ -263,6 +251,25 @@ record!(Session {
 } since 2 {
     held = BTreeMap::new(),
     kept = None,
+} since 3 {
+    created = GroupTime(0),
+    counters = SessionCounters::default(),
+});
+
+/// Plain counters of a session, read by management.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SessionCounters {
+    /// Transactions begun.
+    pub transactions: u64,
+    /// Transactions committed.
+    pub commits: u64,
+    /// Transactions rolled back, or failed.
+    pub rollbacks: u64,
+}
+record!(SessionCounters {
+    transactions,
+    commits,
+    rollbacks
 });
 
 /// A binding with `x-scope` = `session`.
@@ -307,6 +314,8 @@ impl Session {
             detached_reply: false,
             held: BTreeMap::new(),
             kept: None,
+            created: GroupTime(0),
+            counters: SessionCounters::default(),
         }
     }
 
@@ -372,8 +381,11 @@ impl Session {
         Some(SequenceSet::from_range(first, last))
     }
 
-    /// Whether nothing has come of it or gone to it.
+    /// Whether nothing has come of it or gone to it. One that was granted a timeout is known.
     pub fn is_new(&self) -> bool {
+        if self.kept.is_some() {
+            return false;
+        }
         let is_first = self.incoming.next == CommandId(0) && self.outgoing_next == 0;
         is_first && self.incoming.ranges() == 0
     }

@@ -16,13 +16,18 @@ use bytes::{Bytes, BytesMut};
 use super::branch::Branches;
 use super::core::Core;
 use super::encoding::{Decoder, Encoder, EncodingError, FORMAT, Record};
+use super::kept::Detached;
 use super::message::{BodyHandle, Message};
 use super::plant::{Plant, is_planted};
+use super::queue::kind::Kind;
 use super::queue::settings::Settings;
 use super::routed::Routed;
 
 /// Marks the bytes of a snapshot's state.
-const MAGIC: u32 = u32::from_be_bytes(*b"FMQ2");
+const MAGIC: u32 = u32::from_be_bytes(*b"FMQ3");
+
+/// What the second format was marked with: it knew nothing of management, and no xml exchange.
+const SECOND_MAGIC: u32 = u32::from_be_bytes(*b"FMQ2");
 
 /// What the first format was marked with: it knew one kind of queue.
 const FIRST_MAGIC: u32 = u32::from_be_bytes(*b"FMQ1");
@@ -54,14 +59,30 @@ impl Core {
 
     /// Lets the arguments of queues have the effect that they had not when the snapshot was taken.
     fn settle_in_queues(&mut self) {
-        let default_limit = self.options.default_queue_limit;
+        let options = self.options.clone();
         let slots: Vec<u32> = self.queues.iter().map(|(slot, _)| slot).collect();
         for slot in slots {
             if let Some(queue) = self.queues.get_mut(slot)
-                && let Ok(settings) =
-                    Settings::recovered(&queue.name, &queue.arguments, default_limit)
+                && let Ok(settings) = Settings::recovered(&queue.name, &queue.arguments, &options)
             {
                 queue.settle_in(settings);
+            }
+        }
+    }
+
+    /// Counts in queues what the snapshot has no counts of.
+    fn count_queues_anew(&mut self) {
+        let slots: Vec<u32> = self.queues.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            if let Some(queue) = self.queues.get_mut(slot) {
+                queue.count_anew();
+            }
+        }
+        let exchanges = self.exchanges.iter();
+        let bindings = exchanges.flat_map(|(_, exchange)| exchange.kind.bindings());
+        for queue in bindings.map(|binding| binding.queue) {
+            if let Some(queue) = self.queues.get_mut(queue.0) {
+                queue.binding_count += 1;
             }
         }
     }
@@ -89,11 +110,28 @@ impl Core {
         if is_planted(Plant::BranchesLeftOut) {
             self.branches = Branches::default();
         }
+        if is_planted(Plant::WaitLeftOut) {
+            self.detached = Detached::default();
+        }
         if is_planted(Plant::OwnerLeftOut) {
             let slots: Vec<u32> = self.queues.iter().map(|(slot, _)| slot).collect();
             for slot in slots {
                 if let Some(queue) = self.queues.get_mut(slot) {
                     queue.owner = None;
+                }
+            }
+        }
+        if is_planted(Plant::GroupOwnersLeftOut) || is_planted(Plant::LastValuesLeftOut) {
+            let slots: Vec<u32> = self.queues.iter().map(|(slot, _)| slot).collect();
+            for slot in slots {
+                match self.queues.get_mut(slot).map(|queue| &mut queue.kind) {
+                    Some(Kind::Groups(groups)) if is_planted(Plant::GroupOwnersLeftOut) => {
+                        groups.forget_owners();
+                    }
+                    Some(Kind::LastValue(keys)) if is_planted(Plant::LastValuesLeftOut) => {
+                        keys.forget_positions();
+                    }
+                    _ => {}
                 }
             }
         }
@@ -283,13 +321,17 @@ impl Thawing {
         state.messages = self.messages;
         state.format = match u32::decode(&mut state)? {
             MAGIC => FORMAT,
+            SECOND_MAGIC => 2,
             FIRST_MAGIC => 1,
             _ => return Err(state.error("snapshot")),
         };
         let mut core = Core::decode(&mut state)?;
-        if state.format < FORMAT {
+        if state.format < 2 {
             core.settle_in_queues();
             core.settle_in_exchanges();
+        }
+        if state.format < 3 {
+            core.count_queues_anew();
         }
         core.hold_anew();
         core.promise_anew();

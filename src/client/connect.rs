@@ -7,12 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use crate::protocol::{ClientConfig, Connection, Tuned};
-use crate::wire::url::{Address, DEFAULT_PROTOCOL, Url};
+use crate::wire::url::{Address, Url};
 use crate::wire::{Map, Text};
 
 use super::driver::{Driver, Opened};
@@ -22,6 +21,7 @@ use super::options::{Options, Sasl};
 use super::request::Request;
 use super::resuming::Dialer;
 use super::session::Session;
+use super::stream;
 
 /// A connection to a broker. Cheap to clone; clones are the same connection. It is closed when
 /// asked to, or when the last clone and the last of its sessions are dropped.
@@ -44,7 +44,7 @@ impl Client {
         let mut last = Error::NoAddress;
         let mut redirections = 0;
         while let Some(address) = addresses.pop_front() {
-            if address.protocol != DEFAULT_PROTOCOL {
+            if !stream::is_usable(&address, options) {
                 continue;
             }
             let opening = Self::connect_to(&address, &url.addresses, sasl.clone(), options);
@@ -70,9 +70,7 @@ impl Client {
         sasl: Sasl,
         options: &Options,
     ) -> Result<Client, Error> {
-        let stream = TcpStream::connect((address.host.as_str(), address.port)).await?;
-        // Batches are made by the task; the kernel shall not wait for more.
-        stream.set_nodelay(true)?;
+        let stream = stream::connect(address, options).await?;
         let dialer = Dialer::new(addresses, address, options);
         let mut client = Self::open(stream, sasl, options, Some(dialer)).await?;
         client.address = Some(address.clone());

@@ -1,6 +1,6 @@
 //! The task of a connection: it alone touches the socket and the state machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +43,9 @@ pub(super) struct Driver {
     opening: Option<Opening>,
     opened: Opened,
     pub(super) sessions: BTreeMap<u16, Entry>,
+    /// Channels of sessions that were lost: what the broker has attached there instead is being detached,
+    /// and until it has said so nobody else can have them.
+    pub(super) leaving: BTreeSet<u16>,
     wake: Arc<Notify>,
     /// A subscription wants the broker told what was taken.
     woken: bool,
@@ -75,6 +78,7 @@ impl Driver {
             opening: Some(opening),
             opened: Opened::default(),
             sessions: BTreeMap::new(),
+            leaving: BTreeSet::new(),
             wake: Arc::new(Notify::new()),
             woken: false,
             closed,
@@ -199,12 +203,19 @@ impl Driver {
             } => {
                 self.start(server_properties, &mechanisms, &locales);
             }
-            Event::Secure { .. } => match self.sasl.response(&self.opened.mechanism) {
-                Some(response) => self.connection.secure_ok(response),
-                None => self
-                    .connection
-                    .close(CloseCode::CONNECTION_FORCED, "no response"),
-            },
+            Event::Secure { challenge } => {
+                match self.sasl.response(&self.opened.mechanism, &challenge) {
+                    Some(response) => self.connection.secure_ok(response),
+                    None => self
+                        .connection
+                        .close(CloseCode::CONNECTION_FORCED, "no response"),
+                }
+            }
+            Event::Tuned(_) if !self.sasl.is_broker_proved() => {
+                self.end(&Error::NotProved);
+                self.connection
+                    .close(CloseCode::CONNECTION_FORCED, "no proof");
+            }
             Event::Tuned(tuned) => self.opened.tuned = tuned,
             Event::OpenOk { known_hosts } => {
                 if let Some(dialer) = &mut self.dialer {
@@ -240,6 +251,9 @@ impl Driver {
             }
             Event::Expected { channel, commands } => self.expected(channel, &commands),
             Event::Detached { channel, code, .. } => {
+                if self.leaving.remove(&channel) {
+                    return;
+                }
                 if let Some(entry) = self.sessions.remove(&channel) {
                     entry.end(&Error::Detached(code));
                 }
@@ -393,7 +407,8 @@ impl Driver {
             let _ = reply.send(Err(error));
             return;
         }
-        let free = (0..=self.opened.tuned.channel_max).find(|at| !self.sessions.contains_key(at));
+        let is_free = |at: &u16| !self.sessions.contains_key(at) && !self.leaving.contains(at);
+        let free = (0..=self.opened.tuned.channel_max).find(is_free);
         let Some(channel) = free else {
             let _ = reply.send(Err(Error::NoChannel));
             return;

@@ -19,6 +19,8 @@ pub enum Error {
     TimedOut,
     /// The URL names no address that we can reach: its protocols are unknown here.
     NoAddress,
+    /// The broker lets us in without having proved that it knows the password: it may be another.
+    NotProved,
     /// The broker offers no SASL mechanism that we can use.
     NoMechanism {
         /// What it offers.
@@ -71,6 +73,9 @@ impl fmt::Display for Error {
             Error::Io { text, .. } => write!(f, "{text}"),
             Error::TimedOut => f.write_str("the broker does not answer in time"),
             Error::NoAddress => f.write_str("no address to connect to"),
+            Error::NotProved => f.write_str(
+                "the broker has not proved that it knows the password: it may be another",
+            ),
             Error::NoMechanism { offered } => {
                 write!(f, "no usable mechanism; the broker offers {offered:?}")
             }

@@ -18,6 +18,11 @@
 //! - Deliveries are bounded by credit. A transfer counts as completed once the application has it.
 //! - A failed command ends its session; every handle of it gets the exception.
 
+/// The program on the page is compiled with the tests of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/sessions.md")]
+mod sessions_page {}
+
 mod connect;
 mod driver;
 mod error;
@@ -28,6 +33,7 @@ mod request;
 mod resuming;
 mod session;
 mod sessions;
+mod stream;
 mod subscription;
 
 pub use connect::{Client, unique_name};

@@ -1,7 +1,9 @@
 //! How to connect.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::security::sasl::scram::{ClientSide, Hash};
 use crate::wire::url::{Url, User};
 use crate::wire::{Map, Text};
 
@@ -13,8 +15,12 @@ use super::limits;
 pub struct Options {
     /// Whom to connect as; `None` takes the URL's user.
     pub user: Option<User>,
-    /// The only SASL mechanism to use; `None` takes PLAIN with a password, ANONYMOUS without.
+    /// The only SASL mechanism to use; `None` takes, with a password, SCRAM if the broker has it and else
+    /// PLAIN, and without one ANONYMOUS or EXTERNAL.
     pub mechanism: Option<Text>,
+    /// How to reach addresses over TLS ([`crate::security::tls::client`] makes it); without it they are
+    /// left out.
+    pub tls: Option<Arc<rustls::ClientConfig>>,
     /// `connection.start-ok.client-properties`.
     pub client_properties: Map,
     /// `connection.open.virtual-host`.
@@ -36,6 +42,7 @@ impl Default for Options {
         Options {
             user: None,
             mechanism: None,
+            tls: None,
             client_properties: Map::new(),
             virtual_host: Text::from(""),
             heartbeat: 0,
@@ -47,12 +54,18 @@ impl Default for Options {
 }
 
 /// The client's side of SASL: what to say, given what the broker offers.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Sasl {
     user: Option<User>,
     mechanism: Option<Text>,
+    /// An exchange that has begun.
+    scram: Option<ClientSide>,
 }
 
+/// SCRAM-SHA-256, RFC 7677.
+const SCRAM_SHA_256: &str = "SCRAM-SHA-256";
+/// SCRAM-SHA-1, RFC 5802.
+const SCRAM_SHA_1: &str = "SCRAM-SHA-1";
 /// PLAIN, RFC 4616.
 const PLAIN: &str = "PLAIN";
 /// ANONYMOUS, RFC 4505.
@@ -69,34 +82,63 @@ impl Sasl {
         Sasl {
             user,
             mechanism: options.mechanism.clone(),
+            scram: None,
         }
     }
 
     /// The mechanism and its initial response.
-    pub(super) fn choose(&self, offered: &[Text]) -> Result<(Text, Vec<u8>), Error> {
+    pub(super) fn choose(&mut self, offered: &[Text]) -> Result<(Text, Vec<u8>), Error> {
         let password = self
             .user
             .as_ref()
             .is_some_and(|user| user.password.is_some());
-        let wanted: &[&str] = match (&self.mechanism, password) {
+        let named = self.mechanism.clone();
+        let wanted: &[&str] = match (&named, password) {
             (Some(mechanism), _) => &[mechanism],
-            (None, true) => &[PLAIN],
+            (None, true) => &[SCRAM_SHA_256, SCRAM_SHA_1, PLAIN],
             (None, false) => &[ANONYMOUS, EXTERNAL],
         };
         let found = wanted
             .iter()
             .find(|wanted| offered.iter().any(|one| one == **wanted));
         let chosen = found.and_then(|mechanism| {
-            self.response(mechanism)
-                .map(|response| (Text::from(*mechanism), response))
+            let response = self.first(mechanism)?;
+            Some((Text::from(*mechanism), response))
         });
         chosen.ok_or_else(|| Error::NoMechanism {
             offered: offered.to_vec(),
         })
     }
 
+    /// The initial response.
+    fn first(&mut self, mechanism: &str) -> Option<Vec<u8>> {
+        let hash = match mechanism {
+            SCRAM_SHA_256 => Hash::Sha256,
+            SCRAM_SHA_1 => Hash::Sha1,
+            _ => return self.said(mechanism),
+        };
+        let user = self.user.as_ref()?;
+        let password = user.password.as_ref()?;
+        let (side, first) = ClientSide::new(hash, &user.name, password.as_bytes());
+        self.scram = Some(side);
+        Some(first.into_bytes())
+    }
+
+    /// The answer to a challenge.
+    pub(super) fn response(&mut self, mechanism: &str, challenge: &[u8]) -> Option<Vec<u8>> {
+        match &mut self.scram {
+            Some(side) => side.answer(challenge).ok(),
+            None => self.said(mechanism),
+        }
+    }
+
+    /// Whether the broker has shown all that the mechanism asks of it before it lets us in.
+    pub(super) fn is_broker_proved(&self) -> bool {
+        self.scram.as_ref().is_none_or(ClientSide::is_server_proved)
+    }
+
     /// What a mechanism says of us, as the initial response or to a challenge for it.
-    pub(super) fn response(&self, mechanism: &str) -> Option<Vec<u8>> {
+    fn said(&self, mechanism: &str) -> Option<Vec<u8>> {
         let name = self
             .user
             .as_ref()
@@ -125,12 +167,13 @@ mod tests {
         Sasl {
             user,
             mechanism: mechanism.map(Text::from),
+            scram: None,
         }
     }
 
     #[test]
     fn a_password_goes_by_plain_and_never_by_anonymous() {
-        let guest = sasl(Some(("guest", Some("secret"))), None);
+        let mut guest = sasl(Some(("guest", Some("secret"))), None);
         let both = [Text::from("ANONYMOUS"), Text::from("PLAIN")];
         assert_eq!(
             guest.choose(&both),
@@ -143,6 +186,15 @@ mod tests {
                 offered: anonymous.to_vec()
             })
         );
+    }
+
+    #[test]
+    fn a_password_goes_by_scram_where_that_is_offered() {
+        let mut guest = sasl(Some(("guest", Some("secret"))), None);
+        let both = [Text::from("PLAIN"), Text::from("SCRAM-SHA-256")];
+        let (mechanism, first) = guest.choose(&both).expect("one will do");
+        assert_eq!(mechanism, "SCRAM-SHA-256");
+        assert!(first.starts_with(b"n,,n=guest,r="));
     }
 
     #[test]

@@ -3,11 +3,10 @@
 
 use std::time::Duration;
 
-use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::protocol::{ClosedBy, Connection, Content, Pieces};
-use crate::wire::url::{Address, DEFAULT_PROTOCOL, Url};
+use crate::wire::url::{Address, Url};
 use crate::wire::{CloseCode, Control, SequenceSet, SessionRequestTimeout, Text};
 
 use super::connect::config_of;
@@ -15,6 +14,7 @@ use super::driver::Driver;
 use super::error::Error;
 use super::limits;
 use super::options::Options;
+use super::stream::{self, Stream};
 
 /// Where a broker is looked for.
 pub(super) struct Dialer {
@@ -43,7 +43,7 @@ impl Dialer {
     pub(super) fn learn(&mut self, known_hosts: &[Text]) {
         for url in known_hosts.iter().filter_map(|host| Url::parse(host).ok()) {
             for address in url.addresses {
-                let is_usable = address.protocol == DEFAULT_PROTOCOL;
+                let is_usable = stream::is_usable(&address, &self.options);
                 if is_usable && !self.addresses.contains(&address) {
                     self.addresses.push(address);
                 }
@@ -57,15 +57,13 @@ impl Dialer {
     }
 
     /// One attempt at the next address; waits after each round. None when there was no way.
-    async fn attempt(&mut self) -> Option<TcpStream> {
+    async fn attempt(&mut self) -> Option<Stream> {
         let at = self.next % self.addresses.len();
         self.next += 1;
         let address = &self.addresses[at];
-        let connecting = TcpStream::connect((address.host.as_str(), address.port));
+        let connecting = stream::connect(address, &self.options);
         let connected = timeout(self.options.connect_timeout, connecting).await;
         if let Ok(Ok(stream)) = connected {
-            // As in the first place; one that refuses is found out by what follows.
-            let _ = stream.set_nodelay(true);
             return Some(stream);
         }
         if self.next.is_multiple_of(self.addresses.len()) {
@@ -117,6 +115,7 @@ impl Driver {
             attempt_until: None,
         });
         lost.attempt_until = None;
+        self.leaving.clear();
         let ended: Vec<u16> = self
             .sessions
             .iter()
@@ -137,7 +136,7 @@ impl Driver {
     }
 
     /// Looks for a broker. None when nobody waits for one any more, or the time is over.
-    pub(super) async fn dial_again(&mut self) -> Option<TcpStream> {
+    pub(super) async fn dial_again(&mut self) -> Option<Stream> {
         let until = self.lost.as_ref()?.until;
         while Instant::now() < until && !self.requests.is_closed() {
             let dialer = self.dialer.as_mut()?;
@@ -179,6 +178,7 @@ impl Driver {
         }
         let Some(again) = entry.again(commands) else {
             self.connection.detach(channel);
+            self.leaving.insert(channel);
             if let Some(entry) = self.sessions.remove(&channel) {
                 entry.end(&Error::SessionLost);
             }

@@ -269,7 +269,11 @@ impl<N: Fn() -> Millis> Round<'_, N> {
         let mut messages = Vec::new();
         for fact in record.facts {
             match fact {
-                Fact::Enqueued(_) | Fact::Rejected(_) | Fact::Died(_) | Fact::Prepared(_) => {
+                Fact::Enqueued(_)
+                | Fact::Rejected(_)
+                | Fact::Died(_)
+                | Fact::GivenBack(_)
+                | Fact::Prepared(_) => {
                     messages.push(fact);
                 }
                 Fact::Dequeued(fact) => {

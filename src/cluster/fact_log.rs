@@ -19,6 +19,7 @@ use crate::broker::facts::{
 };
 use crate::broker::held;
 use crate::broker::ids::{GroupTime, QueueKey, ShardId};
+use crate::broker::management::WallTime;
 use crate::broker::message::Message;
 use crate::broker::recovery::Contradiction;
 use crate::broker::{Core, Options, Recovery};
@@ -232,6 +233,8 @@ pub struct FactLog {
     end: u64,
     /// Messages that were read and are in no queue that is known.
     strays: u64,
+    /// What was passed over.
+    passed_over: u64,
     failure: Option<String>,
     plant: Plant,
 }
@@ -258,7 +261,7 @@ impl FactLog {
             reading.take(&at, octets)
         });
         let (journal, found) = opened.map_err(LogError::Journal)?;
-        let (log, core) = reading.finish(journal, opening)?;
+        let (log, core) = reading.finish((journal, &found), opening)?;
         Ok((log, core, found))
     }
 
@@ -278,7 +281,7 @@ impl FactLog {
             reading.take(&at, octets)
         });
         let (journal, writer, found) = opened.map_err(LogError::Journal)?;
-        let (log, core) = reading.finish(journal, opening)?;
+        let (log, core) = reading.finish((journal, &found), opening)?;
         Ok((log, core, writer, found))
     }
 
@@ -316,6 +319,11 @@ impl FactLog {
     /// Messages that were read and are in no queue that is known.
     pub fn strays(&self) -> u64 {
         self.strays
+    }
+
+    /// How often a record spoke of what a repair had set aside, and was passed over.
+    pub fn passed_over(&self) -> u64 {
+        self.passed_over
     }
 
     /// Octets that a copy would take of what a segment says of definitions, and of messages that have
@@ -520,8 +528,13 @@ impl Reading {
         }
     }
 
-    /// The log, all of its records having been read, and the core that it tells of.
-    fn finish(self, journal: Journal, opening: &Opening) -> Result<(FactLog, Core), LogError> {
+    /// The log, all of its records having been read, and the core that it tells of. Where something
+    /// was passed over a checkpoint says what there is, so that the next start need not.
+    fn finish(
+        mut self,
+        (journal, found): (Journal, &store::Recovery),
+        opening: &Opening,
+    ) -> Result<(FactLog, Core), LogError> {
         let journal = Arc::new(journal);
         // It was empty until now.
         let _ = self.cell.set(journal.clone());
@@ -531,10 +544,15 @@ impl Reading {
             _ => self.last_wall,
         };
         let elapsed = last_wall.map_or(0, |last| wall.saturating_sub(last));
+        let passed_over = match found.gaps {
+            0 => 0,
+            _ => self.recovery.pass_over(),
+        };
         let strays = self.recovery.stray_count();
         let core = self.recovery.finish(elapsed);
-        let core = core.map_err(LogError::Contradiction)?;
-        let log = FactLog {
+        let mut core = core.map_err(LogError::Contradiction)?;
+        core.set_wall(WallTime(wall));
+        let mut log = FactLog {
             journal,
             cell: self.cell,
             wall_at_zero: opening.wall_at_zero,
@@ -544,9 +562,14 @@ impl Reading {
             said: self.said,
             end: 0,
             strays,
+            passed_over,
             failure: None,
             plant: opening.plant,
         };
+        if passed_over > 0 {
+            let (time, facts) = (core.time(), core.definitions().facts);
+            log.write((opening.now, time), &mut core, facts);
+        }
         Ok((log, core))
     }
 

@@ -21,6 +21,10 @@ pub const CONTINUES_PER_TICK_MAX: usize = 16;
 /// does not hold its memory for ever.
 pub const OUTBOX_KEPT_EFFECTS: usize = 1024;
 
+/// Effects in the outbox of an agent of management, beyond which it hears of no more events: those who
+/// listen by HTTP miss some, as when they read too slowly.
+pub const OUTBOX_HEARS_EVENTS_MAX: usize = 10_000;
+
 /// Lockstep: steps (an arrival, an entry applied by one member) in one call, the rest being left
 /// to the next.
 pub const LOCKSTEP_STEPS_MAX: usize = 256;
@@ -107,14 +111,24 @@ pub const PAGES_SPARE_SEGMENTS: u64 = 4;
 pub const MOVED_PIECES_PER_LOOK: usize = 64;
 
 /// Members of one group: more than any sensible cluster, and a bound for what one message can name.
-pub const MEMBERS_MAX: usize = 64;
+pub const MEMBERS_MAX: usize = crate::broker::limits::MEMBERS_MAX;
+
+/// The epoch that is closed of a member that was taken out: all of them, since it has no other. Epochs are
+/// times of the wall clock, or follow one another.
+pub const EPOCH_OF_WHO_LEFT: u64 = u64::MAX;
 
 /// Raft: milliseconds of one tick, in which the two below are counted.
 pub const RAFT_TICK_MS: u64 = 50;
 
-/// Raft: messages that come into queues between two looks at the clock and at what others say: some tens
-/// of milliseconds' work. Entries of more are applied one by one.
-pub const RAFT_APPLIED_ENQUEUES: u64 = 200_000;
+/// Raft: ticks that pass at once, however long a member has not looked at its clock: it has not looked at
+/// what others say either, and takes them for silent only when it has. A leader that let all of a long
+/// entry's time pass at once would step down for want of answers that it has not read.
+pub const RAFT_TICKS_AT_ONCE: usize = 3;
+
+/// Raft: messages that come into queues between two looks at the clock and at what others say: some
+/// milliseconds' work, as a batch of messages that go to many queues is. Entries of more are applied one by
+/// one.
+pub const RAFT_APPLIED_ENQUEUES: u64 = crate::broker::limits::BATCH_PLACES_USUAL as u64;
 
 /// Raft: ticks in which nothing is heard of a member whose process is known to be gone, after which its
 /// sessions end: two heartbeats, of which one that is there after all answers one.

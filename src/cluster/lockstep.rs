@@ -590,6 +590,10 @@ impl<M: Machine> Group for Seat<M> {
         }
     }
 
+    fn look(&self, look: &mut dyn FnMut(&Core)) {
+        look(self.state.lock().members[self.place].machine.core());
+    }
+
     fn take(&self, connection: ConnectionNumber, effects: &mut Vec<Effect>) -> Outstanding {
         let mut state = self.state.lock();
         state.members[self.place].outboxes.take(connection, effects)

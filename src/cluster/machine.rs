@@ -3,7 +3,7 @@
 use std::hash::Hasher;
 
 use crate::broker::digest::Digest;
-use crate::broker::encoding::EncodingError;
+use crate::broker::encoding::{Encoder, EncodingError, Record};
 use crate::broker::ids::{ConnectionKey, GroupTime, MemberId};
 use crate::broker::snapshot::{Frozen, Thawing};
 use crate::broker::{Applied, Batch, Core, Effect, Out, Wants};
@@ -36,6 +36,9 @@ pub trait Machine: Send + Sized + 'static {
 
     /// As [`Core::digest`].
     fn digest(&self) -> u64;
+
+    /// The core, to be looked at.
+    fn core(&self) -> &Core;
 
     /// As [`Core::freeze`].
     fn freeze(&self) -> Frozen;
@@ -82,6 +85,10 @@ impl Machine for Core {
 
     fn digest(&self) -> u64 {
         Core::digest(self)
+    }
+
+    fn core(&self) -> &Core {
+        self
     }
 
     fn freeze(&self) -> Frozen {
@@ -152,6 +159,17 @@ pub(super) fn digest_effects(effects: &[(ConnectionKey, Effect)], digest: &mut D
                 is_resumed,
             } => (12u8, channel, is_resumed).hash(digest),
             Effect::Gap { channel, commands } => (13u8, channel, commands).hash(digest),
+            Effect::Agent(told) => (14u8, told).hash(digest),
+            Effect::Close { text } => (15u8, text).hash(digest),
+            Effect::Again(again) => {
+                let mut command = Encoder::default();
+                again.command.encode(&mut command);
+                (16u8, again.channel, command.bytes).hash(digest);
+                if let Some(bindings) = &again.bindings {
+                    (&bindings.exchange, &bindings.key, bindings.version).hash(digest);
+                    bindings.queries.hash(digest);
+                }
+            }
         }
     }
     digest.write_usize(effects.len());

@@ -23,7 +23,7 @@ pub mod solo;
 use std::task::Waker;
 
 use crate::broker::ids::{ConnectionNumber, MemberId};
-use crate::broker::{Command, Effect};
+use crate::broker::{Command, Core, Effect};
 use crate::wire::CommandId;
 
 /// A member's monotonic clock in milliseconds. Only the server reads a clock; a group is told.
@@ -68,6 +68,11 @@ pub trait Group: Send + Sync {
     /// [`Outstanding::is_held`] is over.
     fn open(&self, waker: Waker) -> ConnectionNumber;
 
+    /// The same for an agent of management, which is no client.
+    fn open_agent(&self, waker: Waker) -> ConnectionNumber {
+        self.open(waker)
+    }
+
     /// Proposes commands, all of one connection, and empties `commands`. At most
     /// [`crate::broker::limits::BATCH_COMMANDS_MAX`].
     fn propose(&self, now: Millis, connection: ConnectionNumber, commands: &mut Vec<Command>);
@@ -85,6 +90,11 @@ pub trait Group: Send + Sync {
 
     /// Who is woken when `tick` is to be called before its time.
     fn set_sequencer_waker(&self, waker: Waker);
+
+    /// Looks at this member's core, with the group's lock held: only for what is short. What a batch has
+    /// changed is there before it is safe: who is to be told nothing but that, proposes something and
+    /// looks when that is answered.
+    fn look(&self, look: &mut dyn FnMut(&Core));
 
     /// Whether there is no room on the disk for more messages that have to survive. Publishers are
     /// refused then; what makes room goes on.

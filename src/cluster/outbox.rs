@@ -8,6 +8,7 @@ use std::task::Waker;
 
 use super::{Outstanding, limits};
 use crate::broker::ids::{ConnectionKey, ConnectionNumber, MemberId};
+use crate::broker::management::ForAgent;
 use crate::broker::plant::{Plant, is_planted};
 use crate::broker::{Effect, Out};
 
@@ -45,6 +46,15 @@ struct Outbox {
 }
 
 impl Outbox {
+    /// Whether an effect is not for this outbox any more: an event, where many effects wait already.
+    /// Events are the only effects that nobody's credit or count bounds.
+    #[inline]
+    fn passes_over(&self, effect: &Effect) -> bool {
+        let waiting = self.effects.len() + self.held.len();
+        waiting >= limits::OUTBOX_HEARS_EVENTS_MAX
+            && matches!(effect, Effect::Agent(told) if matches!(**told, ForAgent::Event(_)))
+    }
+
     /// Lets go of what was held until `synced`. True when something still is.
     fn release(&mut self, synced: u64, woken: &mut Woken) -> bool {
         let (was_empty, proposed) = (self.effects.is_empty(), self.proposed);
@@ -179,6 +189,9 @@ impl Outboxes {
                 false => None,
             };
             let Some(outbox) = outbox else { continue };
+            if outbox.passes_over(&effect) {
+                continue;
+            }
             let is_same = |(next, _): &(ConnectionKey, Effect)| *next == key;
             let mut position = of_batch.max(outbox.unsynced.back().copied().unwrap_or(0));
             if is_planted(Plant::LaterBatchOvertakes) {
@@ -188,7 +201,9 @@ impl Outboxes {
                 self.holding.insert(key.number);
                 outbox.held.push_back((position, effect));
                 while let Some((_, effect)) = effects.next_if(is_same) {
-                    outbox.held.push_back((position, effect));
+                    if !outbox.passes_over(&effect) {
+                        outbox.held.push_back((position, effect));
+                    }
                 }
                 continue;
             }
@@ -197,7 +212,9 @@ impl Outboxes {
             }
             outbox.effects.push(effect);
             while let Some((_, effect)) = effects.next_if(is_same) {
-                outbox.effects.push(effect);
+                if !outbox.passes_over(&effect) {
+                    outbox.effects.push(effect);
+                }
             }
         }
     }
@@ -272,6 +289,8 @@ impl Outboxes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::broker::event::Event;
+    use crate::broker::management::Requester;
     use crate::wire::SequenceSet;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -345,6 +364,28 @@ mod tests {
     }
 
     #[test]
+    fn an_outbox_takes_no_more_events_than_its_bound() {
+        let mut bench = Bench::new();
+        let key = ConnectionKey {
+            member: MEMBER,
+            number: bench.connection,
+        };
+        let event = || Event::Unsubscribe {
+            requester: Requester::default(),
+            destination: "d".into(),
+        };
+        let told = || (key, Effect::Agent(Box::new(ForAgent::Event(event()))));
+        let mut out = Out::default();
+        let many = limits::OUTBOX_HEARS_EVENTS_MAX + 1;
+        out.effects.extend(std::iter::repeat_with(told).take(many));
+        let mut woken = Woken::default();
+        bench.boxes.distribute(MEMBER, &mut out, 0, &mut woken);
+        bench.effect(1, 0);
+        let seen = bench.seen();
+        assert_eq!((seen.len(), seen.last()), (many, Some(&1)));
+    }
+
+    #[test]
     fn effects_of_a_durable_batch_are_seen_when_it_is_synced() {
         let mut bench = Bench::new();
         bench.effect(1, 100);
@@ -377,9 +418,9 @@ mod tests {
         bench.boxes.applied_unsynced(bench.connection, 100);
         bench.boxes.applied_unsynced(bench.connection, 200);
         bench.effect(1, 0);
-        assert_eq!(bench.seen(), []);
+        assert_eq!(bench.seen(), [0; 0]);
         bench.synced(100);
-        assert_eq!(bench.seen(), []);
+        assert_eq!(bench.seen(), [0; 0]);
         bench.synced(200);
         assert_eq!(bench.seen(), [1]);
         bench.effect(2, 0);

@@ -53,8 +53,16 @@ pub(super) fn encode(origin: Origin, commands: &[Command]) -> Vec<u8> {
     Commands::of_few(commands).of(origin)
 }
 
+/// How many of a connection's commands go into the next batch, which has so many at most: those up to the
+/// first that ends a transaction.
+pub(super) fn batch_len(commands: &[Command], commands_max: usize) -> usize {
+    let most = commands_max.min(commands.len());
+    let ends = commands[..most].iter().position(Command::ends_transaction);
+    ends.map_or(most, |at| at + 1)
+}
+
 /// The batches of so many octets and commands in which commands of a connection are proposed: one at
-/// least.
+/// least. None goes on behind a command that ends a transaction.
 pub(super) fn cut(
     connection: ConnectionNumber,
     commands: &[Command],
@@ -73,7 +81,10 @@ pub(super) fn cut(
                 current.add(&publish);
             }
         }
-        if current.bytes() >= bytes || current.count as usize >= commands_max {
+        if current.bytes() >= bytes
+            || current.count as usize >= commands_max
+            || command.ends_transaction()
+        {
             done.push(std::mem::take(&mut current));
         }
     }

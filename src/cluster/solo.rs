@@ -16,6 +16,7 @@ use super::clock::GroupClock;
 use super::fact_log::{FactLog, Plant};
 use super::outbox::{Outboxes, Woken};
 use super::paging::{self, Paged, Paging};
+use super::proposal;
 use super::{Group, Millis, Outstanding, limits};
 use crate::broker::ids::{ConnectionKey, ConnectionNumber, GroupTime, MemberId, ShardId};
 use crate::broker::{Applied, Batch, Command, Core, Effect, Fact, Options, Origin, Out, plant};
@@ -202,8 +203,8 @@ impl Solo {
         prepare(&mut state);
         let mut position = 0;
         loop {
-            let most = state.core.commands_max().min(commands.len());
-            let rest = commands.split_off(most);
+            let count = proposal::batch_len(commands, state.core.commands_max());
+            let rest = commands.split_off(count);
             state.seq += 1;
             let origin = Origin::Member {
                 id: self.member,
@@ -380,6 +381,10 @@ impl Group for Solo {
         if !commands.is_empty() {
             self.propose_as_member(now, connection, commands, |_| {});
         }
+    }
+
+    fn look(&self, look: &mut dyn FnMut(&Core)) {
+        look(&self.state.lock().core);
     }
 
     fn take(&self, connection: ConnectionNumber, effects: &mut Vec<Effect>) -> Outstanding {

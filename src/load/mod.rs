@@ -47,6 +47,7 @@ use std::process::ExitCode;
 
 pub use error::Error;
 pub use options::{Options, Part, Progress, RelayOptions, RunOptions, Scenario};
+pub use process::{Usage, usage};
 
 /// Does what the command line asks, and says what came of it: the result on standard output,
 /// what went wrong on standard error.

@@ -10,18 +10,18 @@ const TICKS_PER_SECOND: u64 = 100;
 
 /// What a process has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Usage {
+pub struct Usage {
     /// User and system time of all its threads.
-    pub(super) cpu: Duration,
+    pub cpu: Duration,
     /// Resident memory.
-    pub(super) resident_bytes: u64,
+    pub resident_bytes: u64,
 }
 
 /// Reads the books of a process of this machine.
 ///
 /// # Errors
 /// There is no such process, or no `/proc`.
-pub(super) fn usage(pid: u32) -> io::Result<Usage> {
+pub fn usage(pid: u32) -> io::Result<Usage> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).map_err(|error| {
         io::Error::new(
             error.kind(),

@@ -115,6 +115,8 @@ pub struct Connection {
     pub(super) question: Option<u16>,
     /// Events that did not come from polling: at most a few.
     pub(super) events: VecDeque<Event>,
+    /// Frames that have come.
+    pub(super) frames: u64,
 }
 
 /// One turn of the input loop.
@@ -184,7 +186,13 @@ impl Connection {
             held_bytes: 0,
             question: None,
             events: VecDeque::new(),
+            frames: 0,
         }
+    }
+
+    /// Frames that have come, and frames that were written, since the connection began.
+    pub fn frames(&self) -> (u64, u64) {
+        (self.frames, self.output.frames())
     }
 
     /// Takes all of `buffer`, however the bytes were cut. `buffer` keeps its spare room. A caller
@@ -476,6 +484,7 @@ impl Connection {
         if self.input.len() < usize::from(frame.size) {
             return Turn::NeedsInput;
         }
+        self.frames += 1;
         match frame.segment {
             SegmentType::CONTROL => self.control_frame(&frame),
             _ if self.state == State::Opened => self.command_track_frame(&frame),

@@ -13,6 +13,17 @@ use super::limits;
 use super::time::Timer;
 
 impl Connection {
+    /// Broker: what is offered to this peer, once it is known how it comes. Only before its protocol
+    /// header is read.
+    pub fn offer(&mut self, mechanisms: &[Text]) {
+        if let Role::Broker {
+            start: Some(start), ..
+        } = &mut self.role
+        {
+            start.mechanisms = texts_to_array(mechanisms);
+        }
+    }
+
     /// Broker: sends a challenge. Only as an answer to `StartOk` or `SecureOk`.
     pub fn secure(&mut self, challenge: Vec<u8>) {
         if self.state != State::Authenticating {
@@ -142,13 +153,15 @@ impl Connection {
     fn peer_tune_ok(&mut self, tune_ok: &ConnectionTuneOk) -> Turn {
         let offered = self.max_frame_size;
         let max_frame_size = tune_ok.max_frame_size.unwrap_or(offered);
-        // 0-10: connection.tune-ok.max-frame-size/minimum and /upper-limit.
-        if max_frame_size < limits::MIN_MAX_FRAME_SIZE || max_frame_size > offered {
+        // 0-10: connection.tune-ok.max-frame-size/upper-limit.
+        if max_frame_size > offered {
             return self.fault(format!(
-                "max-frame-size {max_frame_size} is not within {} and {offered}",
-                limits::MIN_MAX_FRAME_SIZE
+                "max-frame-size {max_frame_size} is more than {offered}, which was offered"
             ));
         }
+        // 0-10: connection.tune-ok.max-frame-size/minimum: every peer takes frames of that size. qpidd
+        // takes a smaller one for it.
+        let max_frame_size = max_frame_size.max(limits::MIN_MAX_FRAME_SIZE);
         self.max_frame_size = max_frame_size;
         let tuned = Tuned {
             channel_max: tune_ok.channel_max,

@@ -32,6 +32,8 @@ pub struct Output {
     chunks: VecDeque<Chunk>,
     len: usize,
     replies: Replies,
+    /// Frames that were ever appended.
+    frames: u64,
 }
 
 #[derive(Debug)]
@@ -77,6 +79,11 @@ impl Segment {
 }
 
 impl Output {
+    /// Frames that were ever appended.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
     /// Bytes that wait to be written.
     pub fn len(&self) -> usize {
         self.len
@@ -244,6 +251,7 @@ impl Output {
         if payload_bytes + HEADER_BYTES <= usize::from(max_frame_size) {
             let header = segment.frame(true, true, payload_bytes);
             self.copied[start..start + HEADER_BYTES].copy_from_slice(&header);
+            self.frames += 1;
             self.seal();
         } else {
             let payload = self.copied.split_off(start + HEADER_BYTES);
@@ -262,6 +270,7 @@ impl Output {
             self.copied
                 .extend_from_slice(&segment.frame(first, rest.is_empty(), part.len()));
             self.copied.extend_from_slice(part);
+            self.frames += 1;
             if rest.is_empty() {
                 break;
             }
@@ -295,6 +304,7 @@ impl Output {
         loop {
             let mut payload = total.min(room);
             total -= payload;
+            self.frames += 1;
             self.copied
                 .extend_from_slice(&segment.frame(first, total == 0, payload));
             while payload > 0 {

@@ -13,19 +13,21 @@ pub enum Auth {
     Yes,
 }
 
-/// Who gets in at an address without credentials.
+/// Who gets in at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// Those on this machine.
     Local,
     /// Everybody who reaches it: worth a warning.
     Everybody,
+    /// Users, and they prove who they are.
+    Users,
 }
 
 impl Auth {
     /// Whether all interfaces are meant when none was named, as with qpidd; else those of loopback.
     pub fn is_open(self) -> bool {
-        self == Auth::No
+        self != Auth::NotConfigured
     }
 
     /// Whether a listener on `address` may start, and for whom.
@@ -35,16 +37,12 @@ impl Auth {
     pub fn admit(self, address: IpAddr) -> Result<Admission, String> {
         let is_loopback = address.to_canonical().is_loopback();
         match (self, is_loopback) {
-            (Auth::Yes, _) => Err(
-                "--auth yes needs a source of users, and this version has none \
-                yet, so nobody could log in. On loopback (--interface 127.0.0.1) leave --auth out; \
-                with --auth no everybody who reaches the port gets in"
-                    .to_owned(),
-            ),
+            (Auth::Yes, _) => Ok(Admission::Users),
             (Auth::NotConfigured, false) => Err(format!(
                 "refusing to listen on {address}: it is not loopback, and no authentication is \
-                 configured. Listen on loopback only (--interface 127.0.0.1), or say --auth no to \
-                 let in everybody who reaches the port"
+                 configured. Listen on loopback only (--interface 127.0.0.1), make users with ferrymq \
+                 user add and say --auth yes, or say --auth no to let in everybody who reaches the \
+                 port"
             )),
             (Auth::No, false) => Ok(Admission::Everybody),
             (Auth::No | Auth::NotConfigured, true) => Ok(Admission::Local),
@@ -87,7 +85,10 @@ mod tests {
     }
 
     #[test]
-    fn auth_yes_without_users_does_not_start() {
-        assert!(Auth::Yes.admit(address("127.0.0.1")).is_err());
+    fn users_get_in_from_everywhere() {
+        for address_of in ["127.0.0.1", "0.0.0.0"] {
+            let admitted = Auth::Yes.admit(address(address_of));
+            assert_eq!(admitted, Ok(Admission::Users));
+        }
     }
 }

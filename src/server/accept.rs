@@ -1,6 +1,5 @@
 //! The accept loop of one listener: takes connections, starts their drivers, sees them end.
 
-use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,6 +13,8 @@ use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use super::driver::{self, Shared};
 use super::limits;
 use super::log::critical;
+use super::newcomers::Newcomers;
+use super::socket::Carriage;
 use crate::cluster::Group;
 
 /// How a listener's work ended.
@@ -28,28 +29,29 @@ pub enum Ended {
 /// A listener at work.
 struct Accepting {
     listener: TcpListener,
+    carriage: Carriage,
     group: Arc<dyn Group>,
     shared: Arc<Shared>,
     drivers: JoinSet<()>,
-    /// Those that came last, oldest first. Of those at the front it is known that they have not
-    /// opened.
-    newcomers: VecDeque<AbortHandle>,
+    /// Those that came last and may not have opened.
+    newcomers: Newcomers<AbortHandle>,
     ended: Ended,
 }
 
 /// Accepts connections until `stop` says so, then ends them all: their sockets just close.
 pub async fn run(
-    listener: TcpListener,
+    (listener, carriage): (TcpListener, Carriage),
     group: Arc<dyn Group>,
     shared: Arc<Shared>,
     mut stop: watch::Receiver<bool>,
 ) -> Ended {
     let mut accepting = Accepting {
         listener,
+        carriage,
         group,
         shared,
         drivers: JoinSet::new(),
-        newcomers: VecDeque::new(),
+        newcomers: Newcomers::default(),
         ended: Ended::Well,
     };
     loop {
@@ -83,34 +85,44 @@ impl Accepting {
     fn start(&mut self, stream: TcpStream, peer: SocketAddr) {
         self.forget_opened();
         if self.newcomers.len() >= limits::NEGOTIATING_MAX {
-            self.drop_oldest("too many connections are not open");
+            self.drop_newcomer("too many connections are not open");
         }
-        let driver = driver::run(stream, peer, self.group.clone(), self.shared.clone());
-        self.newcomers.push_back(self.drivers.spawn(driver));
+        let driver = driver::run(
+            (stream, self.carriage.clone()),
+            peer,
+            self.group.clone(),
+            self.shared.clone(),
+        );
+        let host = peer.ip().to_canonical();
+        self.newcomers.push(host, self.drivers.spawn(driver));
     }
 
     fn forget_opened(&mut self) {
         let registry = &self.shared.registry;
-        while let Some(oldest) = self.newcomers.front() {
-            if !oldest.is_finished() && !registry.is_open(oldest.id()) {
-                return;
-            }
-            self.newcomers.pop_front();
-        }
+        self.newcomers
+            .forget(|newcomer| newcomer.is_finished() || registry.is_open(newcomer.id()));
     }
 
-    fn drop_oldest(&mut self, why: &str) {
-        let Some(oldest) = self.newcomers.pop_front() else {
+    /// Drops one that has not opened, of the host that has the most of them.
+    fn drop_newcomer(&mut self, why: &str) {
+        while let Some(newcomer) = self.newcomers.take_of_the_most() {
+            if newcomer.is_finished() {
+                continue;
+            }
+            let live = self.shared.registry.live(newcomer.id());
+            if live.is_some_and(|live| live.key.is_some()) {
+                continue;
+            }
+            if let Some(live) = live {
+                tracing::warn!(
+                    target: "Network",
+                    "{}: dropped, the client has not opened its connection and {why}",
+                    live.peer
+                );
+            }
+            newcomer.abort();
             return;
-        };
-        if let Some(live) = self.shared.registry.live(oldest.id()) {
-            tracing::warn!(
-                target: "Network",
-                "{}: dropped, the client has not opened its connection and {why}",
-                live.peer
-            );
         }
-        oldest.abort();
     }
 
     /// The system gives no socket: mostly because too many files are open.
@@ -125,7 +137,7 @@ impl Accepting {
         }
         tracing::error!(target: "Network", "cannot accept a connection: {error}");
         self.forget_opened();
-        self.drop_oldest("the system has no socket for another");
+        self.drop_newcomer("the system has no socket for another");
         let pause = Duration::from_millis(limits::ACCEPT_PAUSE_MILLISECONDS);
         tokio::time::sleep(pause).await;
     }
@@ -148,7 +160,7 @@ impl Accepting {
             "Broker",
             "{peer}: the driver of this connection panicked, a fault of the broker: {error}"
         );
-        if let Some(number) = live.and_then(|live| live.number) {
+        if let Some(number) = live.and_then(|live| live.key).map(|key| key.number) {
             let now = self.shared.clock.millis();
             let close = || self.group.close(now, number);
             if catch_unwind(AssertUnwindSafe(close)).is_err() {

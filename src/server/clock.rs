@@ -53,9 +53,11 @@ pub fn wall_milliseconds() -> u64 {
         })
 }
 
-/// Seconds since 1970 by the wall clock, for the log.
-pub fn wall_seconds() -> u64 {
+/// Nanoseconds since 1970 by the wall clock, for management.
+pub fn wall_nanoseconds() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
-        .map_or(0, |passed| passed.as_secs())
+        .map_or(0, |passed| {
+            u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)
+        })
 }

@@ -1,5 +1,6 @@
 //! A member of a cluster: from options to its seat in the group, and its end.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,12 +8,14 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use super::clock::{Clock, random};
+use super::config::interfaces::addresses_for_others;
 use super::keeper::Keeper;
 use super::log::notice;
 use super::options::Options;
 use super::peers::steward::KnownHosts;
+use super::peers::words::Refusal;
 use super::peers::{Plane, dialing, forming, listening, steward};
-use super::{limits, listen, members, plant, sequencer, storage};
+use super::{begin_anew, limits, listen, members, plant, sequencer, storage};
 use crate::broker;
 use crate::broker::ids::MemberId;
 use crate::cluster::Group;
@@ -32,6 +35,7 @@ const REPLACED: &str = "A member has to have every entry, so a repair does not h
 /// A member that takes part.
 pub struct Cluster {
     live: Arc<Live>,
+    plane: Arc<Plane>,
     clock: Clock,
     /// Those that deal with other members.
     tasks: JoinSet<()>,
@@ -40,12 +44,36 @@ pub struct Cluster {
 
 /// Whether a data directory is that of a member of a cluster.
 pub fn is_in(directory: &Path) -> bool {
-    directory.join(FOLDER).exists()
+    store_in(directory).exists()
 }
 
 /// Where the store of a member is in its data directory.
 pub fn store_in(directory: &Path) -> PathBuf {
     directory.join(FOLDER)
+}
+
+/// Where clients find a broker that listens so: at each address, and where it listens on all, at those
+/// of IPv4 that are no loopback, as qpidd said. None while nobody knows the port.
+fn url_of(
+    listening: &[(IpAddr, bool)],
+    port: u16,
+    all: impl Fn() -> Vec<IpAddr>,
+) -> Option<String> {
+    let mut found: Vec<IpAddr> = Vec::new();
+    for (address, _) in listening {
+        let of_this = match address.is_unspecified() {
+            true => all(),
+            false => vec![*address],
+        };
+        for address in of_this {
+            if !found.contains(&address) {
+                found.push(address);
+            }
+        }
+    }
+    let at = |address: &IpAddr| format!("tcp:{}", SocketAddr::new(*address, port));
+    let at: Vec<String> = found.iter().map(at).collect();
+    (port != 0 && !at.is_empty()).then(|| format!("amqp:{}", at.join(",")))
 }
 
 impl Cluster {
@@ -61,7 +89,7 @@ impl Cluster {
         sequencers: &mut JoinSet<String>,
     ) -> Result<Cluster, String> {
         let directory = directory(options)?;
-        let disk = storage::open_disk(&directory.join(FOLDER))?;
+        let disk = storage::open_disk(&store_in(&directory))?;
         let planted = plant::from_environment()?;
         let log_options = entry_log::Options {
             journal: store::Options {
@@ -77,7 +105,12 @@ impl Cluster {
             error => format!("{shown}: {error}. {REPLACED}"),
         })?;
         let id = (MemberId(found.store_id), random());
-        let plane = Plane::new(&options.cluster, id, log, (&directory, clock))?;
+        let mut own = options.cluster.clone();
+        if own.cluster_url.is_none() {
+            let port = options.port.first().copied().unwrap_or(0);
+            own.cluster_url = url_of(&options.addresses()?, port, addresses_for_others);
+        }
+        let plane = Plane::new(&own, id, log, (&directory, clock))?;
         let plane = Arc::new(plane.with_plant(planted.member));
         let mut tasks = JoinSet::new();
         listen(options, &plane, &mut tasks)?;
@@ -94,22 +127,31 @@ impl Cluster {
         sequencers.spawn(sequencer::run(live.clone(), clock));
         tasks.spawn(dialing::run(plane.clone(), live.clone()));
         let shared = (known_hosts.clone(), core_options.clone());
-        let stewarding = steward::run(plane, live.clone(), shared);
+        let stewarding = steward::run(plane.clone(), live.clone(), shared);
         tasks.spawn(stewarding);
         let keepers = [Keeper::of_live(&live)?, Keeper::beside_live(&live, clock)?];
         let cluster = Cluster {
             live,
+            plane,
             clock,
             tasks,
             _keepers: keepers,
         };
-        cluster.wait_until_ready().await?;
+        tokio::select! {
+            ready = cluster.wait_until_ready() => ready?,
+            () = cluster.taken_out() => return Err(format!("{shown}: {}", Refusal::Left)),
+        }
         Ok(cluster)
     }
 
     /// The member's seat.
     pub fn seat(&self) -> Arc<Live> {
         self.live.clone()
+    }
+
+    /// Waits until this member takes part no more, management having taken it out.
+    pub async fn taken_out(&self) {
+        self.plane.taken_out().await;
     }
 
     async fn wait_until_ready(&self) -> Result<(), String> {
@@ -125,6 +167,10 @@ impl Cluster {
     /// Says in the order that this member ends, and hands leadership on. Each is waited for only so
     /// long: others may be gone, or about to end, too.
     pub async fn leave(&self) {
+        // Nor would they listen to who is out.
+        if !self.plane.takes_part(&self.live) {
+            return;
+        }
         // Without a quorum nobody would hear it; an election is waited for.
         let leaderless = self.live.view(self.clock.millis()).leaderless_ms;
         if u128::from(leaderless) >= limits::FAREWELL.as_millis() {
@@ -167,6 +213,11 @@ fn directory(options: &Options) -> Result<PathBuf, String> {
             "{shown}: the data directory is that of a lockstep group"
         ));
     }
+    if begin_anew::is_interrupted(&directory) {
+        return Err(format!(
+            "{shown}: a new beginning of this member was interrupted: ferrymq journal begin-anew ends it"
+        ));
+    }
     members::make_directory(&directory).map_err(|error| format!("{shown}: {error}"))?;
     Ok(directory)
 }
@@ -183,4 +234,26 @@ fn listen(options: &Options, plane: &Arc<Plane>, tasks: &mut JoinSet<()>) -> Res
         tasks.spawn(listening::run(listener, plane.clone()));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn clients_find_a_broker_at_each_address_that_it_listens_on() {
+        let all = || vec![ip("10.0.0.1"), ip("192.168.1.1")];
+        let everywhere = [(ip("0.0.0.0"), false), (ip("::"), false)];
+        let url = url_of(&everywhere, 5672, all);
+        let expected = "amqp:tcp:10.0.0.1:5672,tcp:192.168.1.1:5672";
+        assert_eq!(url.as_deref(), Some(expected));
+        let one = [(ip("::1"), false)];
+        let url = url_of(&one, 5672, all);
+        assert_eq!(url.as_deref(), Some("amqp:tcp:[::1]:5672"));
+        assert_eq!(url_of(&one, 0, all), None);
+    }
 }

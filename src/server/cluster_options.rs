@@ -28,7 +28,7 @@ pub struct ClusterOptions {
     pub cluster_size: Option<usize>,
 
     /// URL at which clients find this broker, told to all clients of the cluster:
-    /// amqp:tcp:HOST:PORT, several with commas
+    /// amqp:tcp:HOST:PORT, several with commas. Without it the addresses that it listens on, with --port
     #[arg(long, env = "QPID_CLUSTER_URL", value_name = "URL", value_parser = url)]
     pub cluster_url: Option<String>,
 

@@ -13,30 +13,40 @@
 //! Deliveries never pause reading. They are bounded by headroom, and a consumer that has stopped
 //! reading them can still accept, release and cancel, which is what frees its messages.
 
+mod login;
+
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind, IoSlice};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-use super::clock::Clock;
+use super::clock::{self, Clock};
 use super::doorbell::Doorbell;
+use super::happenings::Happenings;
 use super::limits;
 use super::peers::steward::KnownHosts;
 use super::registry::Registry;
+use super::rights::{self, Rights};
+use super::socket::{Carriage, Socket};
+use super::traffic::Counts;
 use crate::adapter::{Adapter, DtxTimeouts};
-use crate::broker::ids::ConnectionNumber;
+use crate::broker::ids::{ConnectionKey, ConnectionNumber};
+use crate::broker::management::Traffic;
 use crate::broker::{ConnectionRecord, Effect};
 use crate::cluster::{Group, Outstanding};
 use crate::protocol::{BrokerConfig, ClosedBy, Connection, Event};
-use crate::security::sasl::{Exchange, FAILED, Step};
+use crate::security::acl::Admitted;
+use crate::security::sasl::{Exchange, Failures, Sasl};
+use crate::security::tls::Tls;
 use crate::wire::{CloseCode, Map, Text};
 
 /// What all connections share.
@@ -48,8 +58,16 @@ pub struct Shared {
     pub registry: Registry,
     /// How connections begin.
     pub config: BrokerConfig,
-    /// Realm behind users' names.
-    pub realm: Text,
+    /// Who may do what.
+    pub rights: Rights,
+    /// How users prove who they are.
+    pub sasl: Arc<Sasl>,
+    /// Who could not.
+    pub failures: Arc<Mutex<Failures>>,
+    /// Whether nobody is let in over a connection that others can read.
+    pub requires_encryption: bool,
+    /// TLS, where it is configured.
+    pub tls: Option<Arc<Tls>>,
     /// Connections at one moment; 0 is no limit.
     pub connections_max: u32,
     /// Whether small frames are sent at once.
@@ -60,24 +78,42 @@ pub struct Shared {
     pub known_hosts: KnownHosts,
     /// Seconds for which a session may outlive its connection, if its client asks for it.
     pub session_timeout_max: u32,
+    /// Whether messages that come in get the time of their coming.
+    pub is_stamping: AtomicBool,
+    /// What has happened that an agent is to have told.
+    pub happenings: Arc<Happenings>,
+}
+
+impl Shared {
+    /// From now on messages that come in get the time of their coming, or do not.
+    pub fn set_stamping(&self, is_stamping: bool) {
+        self.is_stamping.store(is_stamping, Ordering::Relaxed);
+    }
 }
 
 /// The driver of one connection.
 pub struct Driver {
     shared: Arc<Shared>,
     group: Arc<dyn Group>,
-    stream: TcpStream,
+    socket: Socket,
     peer: Text,
+    /// The peer's address.
+    host: IpAddr,
     task: Waker,
     protocol: Connection,
     input: BytesMut,
     /// How much the next read asks for.
     read_bytes: usize,
-    exchange: Exchange,
+    /// Once it is known how the peer comes.
+    exchange: Option<Exchange>,
     /// What the peer says of itself.
     client_properties: Map,
     /// Who the peer is, once that is known.
     user: Option<Text>,
+    /// How it proves who it is.
+    mechanism: Text,
+    /// Octets that have come and gone.
+    bytes: (u64, u64),
     open: Option<Open>,
     sleep: Option<Pin<Box<Sleep>>>,
     /// When `sleep` wakes, in milliseconds. It may be early, never late.
@@ -92,9 +128,10 @@ pub struct Driver {
     is_dead: bool,
 }
 
-/// Counts to the limit of connections for as long as it lives.
+/// Counts to the limits of connections for as long as it lives.
 struct Counted {
     shared: Arc<Shared>,
+    _admitted: Admitted,
 }
 
 impl Drop for Counted {
@@ -109,6 +146,7 @@ struct Open {
     seat: Seat,
     adapter: Adapter,
     bell: Arc<Doorbell>,
+    counts: Arc<Counts>,
     effects: Vec<Effect>,
     outstanding: Outstanding,
 }
@@ -142,7 +180,12 @@ enum Round {
 }
 
 /// Drives a connection until it ends. Cancelling is safe: the socket just closes.
-pub async fn run(stream: TcpStream, peer: SocketAddr, group: Arc<dyn Group>, shared: Arc<Shared>) {
+pub async fn run(
+    (stream, carriage): (TcpStream, Carriage),
+    peer: SocketAddr,
+    group: Arc<dyn Group>,
+    shared: Arc<Shared>,
+) {
     let task = poll_fn(|context| Poll::Ready(context.waker().clone())).await;
     if let Err(error) = stream.set_nodelay(shared.is_nodelay) {
         tracing::debug!(target: "Network", "{peer}: TCP_NODELAY: {error}");
@@ -150,17 +193,27 @@ pub async fn run(stream: TcpStream, peer: SocketAddr, group: Arc<dyn Group>, sha
     let protocol = Connection::broker(shared.config.clone(), shared.clock.time());
     let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
     shared.registry.insert(tokio::task::id(), peer);
+    let socket = match Socket::new(stream, &carriage) {
+        Ok(socket) => socket,
+        Err(error) => {
+            tracing::error!(target: "Security", "{peer}: TLS cannot begin: {error}");
+            return;
+        }
+    };
     let driver = Driver {
         group,
-        stream,
+        socket,
         peer: Text::from(peer.to_string()),
+        host: peer.ip(),
         task,
         protocol,
         input: BytesMut::new(),
         read_bytes: limits::READ_BYTES_MIN,
-        exchange: Exchange::new(shared.realm.clone()),
+        exchange: None,
         client_properties: Map::new(),
         user: None,
+        mechanism: Text::default(),
+        bytes: (0, 0),
         open: None,
         sleep: None,
         sleeps_until: u64::MAX,
@@ -181,12 +234,14 @@ impl Driver {
                 Round::Over => break,
                 Round::Wait => {
                     rounds = 0;
+                    self.say_counts();
                     self.wait().await;
                 }
                 Round::More => {
                     rounds += 1;
                     if rounds == limits::ROUNDS_PER_TURN {
                         rounds = 0;
+                        self.say_counts();
                         tokio::task::yield_now().await;
                     }
                 }
@@ -194,8 +249,25 @@ impl Driver {
         }
         self.open = None;
         if !self.is_dead {
-            linger(&mut self.stream).await;
+            linger(&mut self.socket).await;
         }
+    }
+
+    /// Lets management know what was counted.
+    fn say_counts(&self) {
+        let Some(open) = &self.open else {
+            return;
+        };
+        let (frames_in, frames_out) = self.protocol.frames();
+        let (messages_in, messages_out) = open.adapter.messages();
+        open.counts.store(&Traffic {
+            frames_in,
+            frames_out,
+            bytes_in: self.bytes.0,
+            bytes_out: self.bytes.1,
+            messages_in,
+            messages_out,
+        });
     }
 
     /// Does once all that can be done: deadlines, effects, events, writing, reading.
@@ -248,6 +320,9 @@ impl Driver {
             open.adapter
                 .set_full(group.is_full(), group.is_memory_full());
             open.adapter.set_room(group.room());
+            let is_stamping = self.shared.is_stamping.load(Ordering::Relaxed);
+            let now = || clock::wall_milliseconds() / 1000;
+            open.adapter.stamp_with(is_stamping.then(now));
         }
     }
 
@@ -331,12 +406,11 @@ impl Driver {
                 ..
             } => {
                 self.client_properties = client_properties;
-                let step = self.exchange.start(&mechanism, response.as_deref());
-                self.authenticate(step);
+                self.mechanism = mechanism.clone();
+                self.exchange(|exchange| exchange.start(&mechanism, response.as_deref()));
             }
             Event::SecureOk { response } => {
-                let step = self.exchange.respond(&response);
-                self.authenticate(step);
+                self.exchange(|exchange| exchange.respond(&response));
             }
             Event::TuneOk(tuned) => self.heartbeat = u64::from(tuned.heartbeat) * 1000,
             Event::Open { .. } => self.open(),
@@ -345,22 +419,6 @@ impl Driver {
                 if let Some(open) = &mut self.open {
                     open.adapter.handle_event(&mut self.protocol, event);
                 }
-            }
-        }
-    }
-
-    fn authenticate(&mut self, step: Step) {
-        match step {
-            Step::Challenge(challenge) => {
-                self.protocol.secure(challenge);
-            }
-            Step::Failed(why) => {
-                tracing::warn!(target: "Security", "{}: {FAILED}: {why}", self.peer);
-                self.protocol.close(CloseCode::CONNECTION_FORCED, FAILED);
-            }
-            Step::Authenticated(user) => {
-                self.user = Some(user);
-                self.protocol.authenticated();
             }
         }
     }
@@ -376,13 +434,15 @@ impl Driver {
         if let Some(why) = self.group.unserved() {
             return self.protocol.close(CloseCode::CONNECTION_FORCED, why);
         }
-        if !self.shared.registry.admit(self.shared.connections_max) {
+        let is_link = rights::is_link(&self.client_properties);
+        if is_link && let Err(why) = self.shared.rights.check_link(&user) {
+            return self.protocol.close(CloseCode::CONNECTION_FORCED, &why);
+        }
+        let Some(counted) = self.admit(&user) else {
             let denied = "User connection denied by configured limit";
             return self.protocol.close(CloseCode::CONNECTION_FORCED, denied);
-        }
-        let counted = Counted {
-            shared: self.shared.clone(),
         };
+        let user_rights = self.shared.rights.of(&user, is_link);
         let record = ConnectionRecord {
             peer: self.peer.clone(),
             user,
@@ -396,20 +456,42 @@ impl Driver {
             clock: self.shared.clock,
             number,
         };
-        self.shared.registry.opened(tokio::task::id(), number);
+        let member = self.group.member();
+        let key = ConnectionKey { member, number };
+        let counts = self.shared.registry.opened(tokio::task::id(), key);
         tracing::debug!(target: "Network", "{}: open as {:?}", self.peer, record.user);
         let mut adapter = Adapter::new(number, record);
+        adapter.show(self.details(is_link));
+        if let Some(user_rights) = user_rights {
+            adapter.set_rights(Box::new(user_rights));
+        }
         adapter.set_dtx_timeouts(self.shared.dtx_timeouts);
         self.open = Some(Open {
             _counted: counted,
             seat,
             adapter: adapter.with_timeout_max(self.shared.session_timeout_max),
             bell,
+            counts,
             effects: Vec::new(),
             outstanding: Outstanding::default(),
         });
-        let known_hosts = self.shared.known_hosts.read().clone();
+        let known_hosts = self.known_hosts();
         self.protocol.open_ok(&known_hosts);
+    }
+
+    /// Where clients find the members that are there; all, while the group has not agreed on who is.
+    fn known_hosts(&self) -> Vec<Text> {
+        let mut agreed = Vec::new();
+        self.group
+            .look(&mut |core| agreed = core.failover_urls().to_vec());
+        let mut urls = self.shared.known_hosts.read().urls();
+        if !agreed.is_empty() {
+            // This member's own stays in front.
+            urls.retain(|url| agreed.contains(url));
+            agreed.retain(|url| !urls.contains(url));
+            urls.extend(agreed);
+        }
+        urls
     }
 
     fn log_closed(&self, code: CloseCode, text: &str, by: ClosedBy) {
@@ -452,7 +534,7 @@ impl Driver {
     /// Reads what the socket has, once. False when it has nothing.
     fn read(&mut self) -> bool {
         self.protocol.make_room(&mut self.input, self.read_bytes);
-        match self.stream.try_read_buf(&mut self.input) {
+        match self.socket.try_read_buf(&mut self.input) {
             Ok(0) => self.protocol.handle_end_of_input(),
             Ok(octets) => {
                 if octets >= self.read_bytes {
@@ -460,8 +542,12 @@ impl Driver {
                 } else if octets < self.read_bytes / 4 {
                     self.read_bytes = (self.read_bytes / 2).max(limits::READ_BYTES_MIN);
                 }
+                self.bytes.0 += octets as u64;
                 let now = self.shared.clock.time();
                 self.moved_at = Some(now.0);
+                if self.exchange.is_none() {
+                    self.offer();
+                }
                 self.protocol.handle_input(now, &mut self.input);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
@@ -474,6 +560,9 @@ impl Driver {
     /// Writes what the socket takes. True when something is left to write that it would take.
     fn write(&mut self) -> bool {
         let mut written = 0;
+        if self.socket.wants_write() && !self.flush_tls() {
+            return false;
+        }
         while written < limits::WRITE_BYTES_PER_TURN {
             let output = self.protocol.output();
             if output.is_empty() {
@@ -481,9 +570,10 @@ impl Driver {
             }
             let mut slices = [IoSlice::new(&[]); limits::WRITE_SLICES_MAX];
             let filled = output.chunks_vectored(&mut slices);
-            match self.stream.try_write_vectored(&slices[..filled]) {
+            match self.socket.try_write_vectored(&slices[..filled]) {
                 Ok(octets) => {
                     output.advance(octets);
+                    self.bytes.1 += octets as u64;
                     self.moved_at = Some(self.shared.clock.millis().0);
                     if let Some(open) = &mut self.open {
                         open.adapter.drained(octets);
@@ -506,6 +596,22 @@ impl Driver {
         !self.protocol.output().is_empty()
     }
 
+    /// Writes what TLS has to say; false when the socket does not take all of it.
+    fn flush_tls(&mut self) -> bool {
+        match self.socket.flush() {
+            Ok(()) => true,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.note_stall(false);
+                false
+            }
+            Err(error) => {
+                self.lose(&error);
+                self.is_dead = true;
+                false
+            }
+        }
+    }
+
     fn note_stall(&mut self, has_moved: bool) {
         if has_moved || self.stalled_since.is_none() {
             self.stalled_since = Some(self.shared.clock.millis().0);
@@ -513,7 +619,7 @@ impl Driver {
     }
 
     fn lose(&mut self, error: &io::Error) {
-        tracing::debug!(target: "Network", "{}: {error}", self.peer);
+        self.tell_loss(error);
         self.protocol.handle_end_of_input();
     }
 
@@ -586,12 +692,13 @@ impl Driver {
             self.release_buffers();
         }
         let is_timed = self.arm();
-        let (may_read, may_write) = (self.may_read(), !self.protocol.output().is_empty());
+        let may_write = !self.protocol.output().is_empty() || self.socket.wants_write();
+        let may_read = self.may_read();
         let bell = self.open.as_ref().map(|open| &*open.bell);
         if bell.is_some_and(|bell| !bell.sleep()) {
             return;
         }
-        let (stream, sleep) = (&self.stream, &mut self.sleep);
+        let (stream, sleep) = (&self.socket, &mut self.sleep);
         poll_fn(|context| {
             let is_rung = bell.is_some_and(Doorbell::is_rung);
             let is_readable = may_read && stream.poll_read_ready(context).is_ready();
@@ -692,21 +799,8 @@ fn trace(peer: &str, event: &Event) {
 
 /// Ends our half of a connection and drops what the peer still sends, for a moment: were the socket
 /// closed with octets unread, the kernel would tell the peer to forget our last ones.
-async fn linger(stream: &mut TcpStream) {
-    let drop_all = async {
-        if stream.shutdown().await.is_err() {
-            return;
-        }
-        let mut dropped = 0;
-        let mut buffer = [0; 2048];
-        while dropped < limits::LINGER_BYTES_MAX {
-            match stream.read(&mut buffer).await {
-                Ok(0) | Err(_) => return,
-                Ok(octets) => dropped += octets,
-            }
-        }
-    };
+async fn linger(socket: &mut Socket) {
     let patience = Duration::from_millis(limits::LINGER_MILLISECONDS);
     // Over when it is over: a peer that goes on is told by the kernel.
-    let _ = tokio::time::timeout(patience, drop_all).await;
+    let _ = tokio::time::timeout(patience, socket.linger(limits::LINGER_BYTES_MAX)).await;
 }

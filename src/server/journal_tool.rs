@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{cluster, storage};
+use super::{begin_anew, cluster, storage};
 use crate::store::{self, Flaw, Mended, RealDisk, Repaired, Report};
 
 /// The status of a check that found damage.
@@ -31,6 +31,16 @@ enum Task {
     /// Set damaged parts of a journal aside, so that a broker starts with the rest. Copies of the
     /// files changed stay beside it
     Repair(Where),
+    /// Make the store of one member of a cluster the beginning of a new group, when the stores of a
+    /// majority of its members are lost for good. Without --lose-what-others-had nothing is changed, and
+    /// what that costs is told
+    BeginAnew {
+        #[command(flatten)]
+        place: Where,
+        /// Do it: what the other members had and this one has not is lost
+        #[arg(long)]
+        lose_what_others_had: bool,
+    },
 }
 
 #[derive(Args, Clone, Debug)]
@@ -44,11 +54,22 @@ struct Where {
     json: bool,
 }
 
+impl Where {
+    fn directory(&self) -> PathBuf {
+        let directory = self.data_dir.clone();
+        directory.unwrap_or_else(storage::default_directory)
+    }
+}
+
 /// Does what was asked and gives the status.
 pub fn run(options: Options) -> ExitCode {
     let (place, is_repair) = match &options.task {
         Task::Check(place) => (place, false),
         Task::Repair(place) => (place, true),
+        Task::BeginAnew {
+            place,
+            lose_what_others_had,
+        } => return begin(place, *lose_what_others_had),
     };
     let told = open(place, is_repair).and_then(|disk| match is_repair {
         true => repair(&disk, place.json),
@@ -69,11 +90,30 @@ pub fn run(options: Options) -> ExitCode {
     }
 }
 
+/// Tells what a member's store has, and has it begin a new group if that is meant.
+fn begin(place: &Where, is_meant: bool) -> ExitCode {
+    match begin_anew::run(&place.directory(), is_meant) {
+        Ok(told) => {
+            match place.json {
+                true => println!("{}", told.json()),
+                false => println!("{}", told.text()),
+            }
+            match told.is_done() {
+                true => ExitCode::SUCCESS,
+                false => ExitCode::from(REFUSED),
+            }
+        }
+        Err(error) => {
+            eprintln!("ferrymq: {error}");
+            ExitCode::from(REFUSED)
+        }
+    }
+}
+
 /// The disk of a journal that is there, locked: a broker that runs would change it meanwhile. To check
 /// it, nothing need be written, and what cannot be locked is checked all the same.
 fn open(place: &Where, is_repair: bool) -> Result<RealDisk, String> {
-    let directory = place.data_dir.clone();
-    let mut directory = directory.unwrap_or_else(storage::default_directory);
+    let mut directory = place.directory();
     if !directory.exists() {
         return Err(format!(
             "{}: there is no such directory",

@@ -6,6 +6,12 @@ pub const READ_BYTES_MIN: usize = 4 * 1024;
 /// See [`READ_BYTES_MIN`].
 pub const READ_BYTES_MAX: usize = 64 * 1024;
 
+/// Octets that TLS holds for a socket that does not take them.
+pub const TLS_BUFFER_BYTES_MAX: usize = 64 * 1024;
+
+/// Reads from a socket for TLS that give no octet of AMQP, before others have their turn.
+pub const TLS_READS_PER_TURN: u32 = 32;
+
 /// Pieces of one vectored write. Linux takes 1024; more than this does not pay.
 pub const WRITE_SLICES_MAX: usize = 64;
 
@@ -39,8 +45,8 @@ pub const LINGER_MILLISECONDS: u64 = 1_000;
 /// See [`LINGER_MILLISECONDS`].
 pub const LINGER_BYTES_MAX: usize = 1024 * 1024;
 
-/// Connections that have not been opened, at one moment. When one more comes, the oldest of them is
-/// dropped: whoever stalls in the handshake gives way to who may not.
+/// Connections that have not been opened, at one moment. When one more comes, the oldest of the host
+/// that has the most is dropped: whoever stalls in the handshake gives way to who may not.
 pub const NEGOTIATING_MAX: usize = 8192;
 
 /// Pause, in milliseconds, after the system has refused a new socket (too many files are open).
@@ -137,6 +143,16 @@ pub const FORMING_INTERVAL: std::time::Duration = std::time::Duration::from_mill
 /// Between two looks at who takes part, once there is a group.
 pub const STEWARD_INTERVAL: std::time::Duration = std::time::Duration::from_millis(250);
 
+/// How long a member is connected to another in one direction only before the log says so, in
+/// milliseconds: connections that are lost come back one after the other.
+pub const ONE_WAY_TOLD_AFTER_MS: u64 = 5_000;
+
+/// After how long the log says again what is wrong between members and does not end by itself, in
+/// milliseconds: at first, and at most, doubling.
+pub const REMINDED_AFTER_MS: u64 = 5_000;
+/// See [`REMINDED_AFTER_MS`].
+pub const REMINDED_AFTER_MS_MAX: u64 = 600_000;
+
 /// Between two requests of a newcomer to take part, and how long one counts.
 pub const JOIN_INTERVAL: std::time::Duration = std::time::Duration::from_millis(500);
 /// See [`JOIN_INTERVAL`].
@@ -144,9 +160,6 @@ pub const JOIN_MILLISECONDS: u64 = 5_000;
 
 /// Octets of a cluster key, at least: as many as its proofs have.
 pub const CLUSTER_KEY_BYTES_MIN: usize = 32;
-
-/// Octets of a cluster key or a file with certificates, at most: a larger file is a mistake.
-pub const CLUSTER_FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Members that left and are remembered, the newest: they are refused by name.
 pub const MEMBERS_LEFT_MAX: usize = 256;
@@ -163,3 +176,65 @@ pub const SYNC_LOOK: std::time::Duration = std::time::Duration::from_millis(2);
 
 /// Between two looks whether a member has caught up, or is done with its end.
 pub const READY_LOOK: std::time::Duration = std::time::Duration::from_millis(10);
+
+/// Milliseconds before an agent whose seat was ended takes another: its group has other things to do.
+pub const AGENT_PAUSE_MILLISECONDS: u64 = 100;
+
+/// Commands that an agent proposes at once: each may publish a message of a hundred objects.
+pub const AGENT_COMMANDS_PER_BATCH: usize = 16;
+
+/// Queries of one connection that an agent has not answered. More are refused: tools ask one thing after
+/// the other.
+pub const AGENT_LISTINGS_PER_CONNECTION_MAX: usize = 100;
+
+/// Queries of all connections that an agent has not answered: a few megabytes.
+pub const AGENT_LISTINGS_MAX: usize = 10_000;
+
+/// Objects of which an agent knows how it told them last. Of more it tells each time.
+pub const TOLD_OBJECTS_MAX: usize = 1_000_000;
+
+/// Milliseconds that a query waits for what other members count. What they told before is shown then.
+pub const COUNTS_MILLISECONDS_MAX: u64 = 1_000;
+
+/// Octets of a file with options, at most: a larger one is a mistake.
+pub const CONFIG_FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Octets of what a daemon says to who waits for it: its port, or why it does not start.
+pub const DAEMON_WORDS_BYTES_MAX: u64 = 64 * 1024;
+
+/// Between two looks whether a daemon that was told to stop is gone.
+pub const DAEMON_LOOK: std::time::Duration = std::time::Duration::from_millis(10);
+
+/// How long a broker that starts waits until its agents can be asked, before it serves clients.
+pub const AGENTS_OPEN: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// How long a member that is to end waits for others that are to end as well, in milliseconds: some of
+/// them may be down. A leader that is lost meanwhile is replaced in that time.
+pub const STOP_MILLISECONDS_MAX: u64 = 5_000;
+
+/// How long a member goes on when all that are to end have said so, in milliseconds: answers are on
+/// their way.
+pub const STOP_GRACE_MILLISECONDS: u64 = 300;
+
+/// Connections whose counts go in one command.
+pub const COUNTS_PER_COMMAND: usize = 1_000;
+
+/// What is asked of an agent by others than QMF and waits to be taken. Who asks more waits.
+pub const AGENT_ASKS_MAX: usize = 64;
+
+/// Acts of an agent that the core has not answered: then it takes nothing more that is asked of it.
+pub const AGENT_ACTING_MAX: usize = 1_000;
+
+/// Events of logins and rights that wait for an agent. More are lost, and counted.
+pub const HAPPENINGS_MAX: usize = 1_000;
+
+/// The same, that are told in one second: each is an entry's part, and whoever fails to log in or does
+/// what a rule denies makes them for nothing. More are lost, and counted.
+pub const HAPPENINGS_PER_SECOND: u32 = 500;
+
+/// Octets of what a client says of itself in the event that it could not log in. Of one that says more
+/// nothing is told: nobody knows who it is.
+pub const STRANGER_PROPERTIES_BYTES_MAX: usize = 4096;
+
+/// Events that a listener may be behind; it is told how many it missed.
+pub const EVENTS_BEHIND_MAX: usize = 1_024;

@@ -10,7 +10,8 @@
 use std::fmt::{self, Write as _};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 use tracing::field::{Field, Visit};
 use tracing::{Event, Metadata, Subscriber};
@@ -24,6 +25,13 @@ use tracing_subscriber::{Layer, fmt as subscriber_fmt};
 
 use super::clock;
 use super::options::LogOptions;
+use super::syslog::{Severity, Syslog};
+
+/// What is logged: as text, and the rules. It may change while the broker runs.
+static RULES: RwLock<(String, Vec<Rule>)> = RwLock::new((String::new(), Vec::new()));
+
+/// Whether lines have the time to the nanosecond.
+static IS_HIRES: AtomicBool = AtomicBool::new(false);
 
 /// Logs at the level between information and warning: what an operator wants to see of a broker
 /// that is well. The first argument is the category.
@@ -81,6 +89,17 @@ impl Level {
     fn name(self) -> &'static str {
         LEVELS[self as usize].1
     }
+
+    fn severity(self) -> Severity {
+        match self {
+            Level::Trace | Level::Debug => Severity::Debug,
+            Level::Info => Severity::Information,
+            Level::Notice => Severity::Notice,
+            Level::Warning => Severity::Warning,
+            Level::Error => Severity::Error,
+            Level::Critical => Severity::Critical,
+        }
+    }
 }
 
 /// One rule of `--log-enable`: `LEVEL[+][:PATTERN]`.
@@ -101,7 +120,7 @@ impl Rule {
         };
         let found = LEVELS.iter().find(|(_, known)| *known == name);
         let Some((level, _)) = found else {
-            return Err(format!("--log-enable {text}: no level is called {name:?}"));
+            return Err(format!("{text}: no level is called {name:?}"));
         };
         Ok(Rule {
             level: *level,
@@ -125,13 +144,12 @@ impl Rule {
 /// # Errors
 /// A rule cannot be read, the file cannot be opened, or a log is there already.
 pub fn start(options: &LogOptions) -> Result<(), String> {
-    let mut rules = Vec::new();
-    for text in &options.log_enable {
-        rules.push(Rule::parse(text)?);
-    }
-    if options.trace {
-        rules.push(Rule::parse("trace+")?);
-    }
+    let trace = options.trace.then(|| "trace+".to_owned());
+    let texts: Vec<String> = options.log_enable.iter().cloned().chain(trace).collect();
+    let parsed = texts.iter().map(|text| Rule::parse(text));
+    let rules = parsed.collect::<Result<Vec<_>, _>>();
+    let rules = rules.map_err(|error| format!("--log-enable {error}"))?;
+    *write_rules() = (texts.join(","), rules);
     let file = match &options.log_to_file {
         None => None,
         Some(path) => {
@@ -140,20 +158,31 @@ pub fn start(options: &LogOptions) -> Result<(), String> {
             Some(Arc::new(Mutex::new(opened.map_err(text)?)))
         }
     };
+    let syslog = match options.sinks.log_to_syslog {
+        false => None,
+        true => {
+            let opened = Syslog::open(&options.sinks);
+            Some(Arc::new(
+                opened.map_err(|error| format!("--log-to-syslog: {error}"))?,
+            ))
+        }
+    };
+    set_hires(options.sinks.log_hires_timestamp);
     let sinks = Sinks {
         stderr: options.log_to_stderr,
         stdout: options.log_to_stdout,
         file,
+        syslog,
+        severity: Severity::Debug,
     };
-    let is_enabled = move |metadata: &Metadata<'_>| {
+    let is_enabled = |metadata: &Metadata<'_>| {
         let module = metadata.module_path().unwrap_or("");
         // Other crates log under their own names; only ours have categories.
         let is_ours = module.starts_with(env!("CARGO_PKG_NAME"));
         let level = Level::of(metadata);
-        is_ours
-            && rules
-                .iter()
-                .any(|rule| rule.enables(level, metadata.target(), module))
+        let (_, rules) = &*RULES.read().unwrap_or_else(PoisonError::into_inner);
+        let mut rules = rules.iter();
+        is_ours && rules.any(|rule| rule.enables(level, metadata.target(), module))
     };
     let layer = subscriber_fmt::layer()
         .event_format(Lines)
@@ -165,12 +194,47 @@ pub fn start(options: &LogOptions) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
+fn write_rules() -> RwLockWriteGuard<'static, (String, Vec<Rule>)> {
+    RULES.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is logged, as it was said: rules with commas between them.
+pub fn level() -> String {
+    let (text, _) = &*RULES.read().unwrap_or_else(PoisonError::into_inner);
+    text.clone()
+}
+
+/// From now on only what these rules say is logged. They have commas or blanks between them.
+///
+/// # Errors
+/// One of them names no level; nothing has changed then.
+pub fn set_level(text: &str) -> Result<(), String> {
+    let texts = text.split([',', ' ']).filter(|text| !text.is_empty());
+    let rules = texts.map(Rule::parse).collect::<Result<Vec<_>, _>>()?;
+    *write_rules() = (text.to_owned(), rules);
+    tracing::callsite::rebuild_interest_cache();
+    Ok(())
+}
+
+/// Whether lines have the time to the nanosecond.
+pub fn is_hires() -> bool {
+    IS_HIRES.load(Ordering::Relaxed)
+}
+
+/// From now on lines have the time to the nanosecond, or to the second.
+pub fn set_hires(is_hires: bool) {
+    IS_HIRES.store(is_hires, Ordering::Relaxed);
+}
+
 /// Where lines go. A sink that does not take a line is no reason to stop: the others have it.
 #[derive(Clone, Debug)]
 struct Sinks {
     stderr: bool,
     stdout: bool,
     file: Option<Arc<Mutex<File>>>,
+    syslog: Option<Arc<Syslog>>,
+    /// How bad the line that is written is.
+    severity: Severity,
 }
 
 impl Write for Sinks {
@@ -186,6 +250,9 @@ impl Write for Sinks {
             let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
             let _ = file.write_all(line);
         }
+        if let Some(syslog) = &self.syslog {
+            syslog.log(self.severity, line);
+        }
         Ok(line.len())
     }
 
@@ -199,6 +266,13 @@ impl<'a> MakeWriter<'a> for Sinks {
 
     fn make_writer(&'a self) -> Sinks {
         self.clone()
+    }
+
+    fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> Sinks {
+        Sinks {
+            severity: Level::of(metadata).severity(),
+            ..self.clone()
+        }
     }
 }
 
@@ -223,7 +297,7 @@ where
         writeln!(
             writer,
             "{} [{}] {} {}",
-            Stamp(clock::wall_seconds()),
+            Stamp(clock::wall_nanoseconds()),
             metadata.target(),
             Level::of(metadata).name(),
             text.0
@@ -259,18 +333,28 @@ impl Visit for Message {
     }
 }
 
+/// A moment as lines have it: milliseconds since 1970.
+pub fn time_text(milliseconds: u64) -> String {
+    Stamp(milliseconds.saturating_mul(1_000_000)).to_string()
+}
+
 /// A moment as qpidd writes it, in UTC.
 struct Stamp(u64);
 
 impl fmt::Display for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const DAY: u64 = 24 * 60 * 60;
-        let (year, month, day) = date(self.0 / DAY);
-        let (hour, minute, second) = (self.0 % DAY / 3600, self.0 % 3600 / 60, self.0 % 60);
+        let (seconds, nanoseconds) = (self.0 / 1_000_000_000, self.0 % 1_000_000_000);
+        let (year, month, day) = date(seconds / DAY);
+        let (hour, minute, second) = (seconds % DAY / 3600, seconds % 3600 / 60, seconds % 60);
         write!(
             f,
             "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"
-        )
+        )?;
+        match is_hires() {
+            true => write!(f, ".{nanoseconds:09}"),
+            false => Ok(()),
+        }
     }
 }
 
@@ -310,7 +394,7 @@ mod tests {
             (4_107_542_400, "2100-03-01 00:00:00"),
         ];
         for (seconds, text) in cases {
-            assert_eq!(Stamp(seconds).to_string(), text);
+            assert_eq!(Stamp(seconds * 1_000_000_000).to_string(), text);
         }
     }
 

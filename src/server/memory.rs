@@ -35,9 +35,32 @@ fn total_of(meminfo: &str) -> Option<u64> {
     kilobytes.checked_mul(1024)
 }
 
+/// Octets of this process's heap, as the system counts them; None where it does not say.
+pub fn heap_bytes() -> Option<u64> {
+    heap_of(&fs::read_to_string("/proc/self/maps").ok()?)
+}
+
+/// The length of the region called `[heap]` in `/proc/self/maps`.
+fn heap_of(maps: &str) -> Option<u64> {
+    let line = maps.lines().find(|line| line.ends_with(" [heap]"))?;
+    let (from, to) = line.split_whitespace().next()?.split_once('-')?;
+    let number = |digits| u64::from_str_radix(digits, 16).ok();
+    number(to)?.checked_sub(number(from)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_heap_is_the_region_of_that_name() {
+        let text = "55d0-55e0 r-xp 00000000 fd:01 17   ferrymq\n\
+                    7000-9000 rw-p 00000000 00:00 0    [heap]\n\
+                    f000-ffff rw-p 00000000 00:00 0    [stack]\n";
+        assert_eq!(heap_of(text), Some(0x2000));
+        assert_eq!(heap_of("7000-9000 rw-p 00000000 00:00 0\n"), None);
+        assert_eq!(heap_of("9000-7000 rw-p 00000000 00:00 0 [heap]\n"), None);
+    }
 
     #[test]
     fn the_total_is_read_from_meminfo() {

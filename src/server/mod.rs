@@ -16,25 +16,41 @@
 //! panic in a sequencer stops the broker.
 
 pub mod accept;
+pub mod agent;
+pub mod begin_anew;
 pub mod clock;
 pub mod cluster;
 pub mod cluster_options;
+pub mod config;
 pub mod doorbell;
 pub mod driver;
+pub mod happenings;
+pub mod http;
 pub mod journal_tool;
 pub mod keeper;
+pub mod limit_options;
 pub mod limits;
 pub mod listen;
 pub mod log;
+mod managed;
+pub mod management_options;
 pub mod members;
 pub mod memory;
+pub mod newcomers;
 pub mod options;
 pub mod peers;
 pub mod plant;
 pub mod registry;
+pub mod reload;
+pub mod rights;
+pub mod security_options;
 pub mod sequencer;
 pub mod serve;
+pub mod socket;
 pub mod storage;
+pub mod syslog;
+pub mod traffic;
+pub mod user_tool;
 
 pub use options::Options;
 pub use serve::run;

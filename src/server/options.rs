@@ -1,18 +1,26 @@
 //! The options of `ferrymq serve`, by qpidd's names.
 //!
-//! Each may be given on the command line or in the environment as `QPID_<NAME>`; the command line
-//! wins.
+//! Each may be given on the command line, in the environment as `QPID_<NAME>` or in a file, and counts
+//! in this order: see [`super::config`].
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, ValueEnum};
+use clap::{ArgAction, ArgMatches, Args, ValueEnum};
 
 use super::cluster_options::ClusterOptions;
+use super::config::interfaces;
+use super::config::options::ConfigOptions;
+use super::http::HttpOptions;
+use super::limit_options::LimitOptions;
 use super::limits;
-use crate::security::access::Auth;
+use super::management_options::ManagementOptions;
+use super::security_options::SecurityOptions;
+use super::syslog::SinkOptions;
+use crate::broker;
+use crate::broker::options::{DEFAULT_GROUP, QueueDefaults};
 
 /// Options of `ferrymq serve`.
 #[derive(Args, Clone, Debug)]
@@ -28,19 +36,10 @@ pub struct Options {
     )]
     pub port: Vec<u16>,
 
-    /// Address or host name to listen on; may be repeated. Without it: all interfaces with
-    /// --auth no, else loopback
+    /// Address, interface or host name to listen on; may be repeated. Without it: all interfaces with
+    /// --auth yes, --auth no or --users-file, and loopback only without any of them
     #[arg(long, env = "QPID_INTERFACE", value_name = "ADDRESS")]
     pub interface: Vec<String>,
-
-    /// Whether clients have to authenticate. Without it, those on this machine need no credentials
-    /// and no others are let in
-    #[arg(long, env = "QPID_AUTH", value_name = "yes|no", value_parser = yes_or_no)]
-    pub auth: Option<bool>,
-
-    /// Realm behind the names of users
-    #[arg(long, env = "QPID_REALM", default_value = "QPID")]
-    pub realm: String,
 
     /// Directory for what has to outlast the broker; without it .ferrymq in the home directory, or,
     /// where there is none, in that for temporary files. For --group lockstep, in which each member has a folder there,
@@ -49,7 +48,9 @@ pub struct Options {
     pub data_dir: Option<PathBuf>,
 
     /// Keep nothing on disk
-    #[arg(long, env = "QPID_NO_DATA_DIR", value_parser = yes_or_no)]
+    #[arg(long, env = "QPID_NO_DATA_DIR", value_name = "yes|no", default_value = "no",
+          value_parser = yes_or_no, num_args = 0..=1, default_missing_value = "yes",
+          action = ArgAction::Set)]
     pub no_data_dir: bool,
 
     /// Octets of memory that messages may take, before bodies stay in the data directory only: a
@@ -74,14 +75,9 @@ pub struct Options {
           value_parser = negotiate_time)]
     pub max_negotiate_time: u64,
 
-    /// Connections at one moment; 0 is no limit
-    #[arg(
-        long,
-        env = "QPID_MAX_CONNECTIONS",
-        value_name = "N",
-        default_value_t = 500
-    )]
-    pub max_connections: u32,
+    /// Who may do what.
+    #[command(flatten)]
+    pub security: SecurityOptions,
 
     /// Connections that may wait to be accepted, a port
     #[arg(
@@ -106,6 +102,43 @@ pub struct Options {
         default_value_t = 104_857_600
     )]
     pub default_queue_limit: u64,
+
+    /// Percent of a queue's limit where its publishers are held back, unless declared otherwise; 0 is
+    /// nowhere
+    #[arg(
+        long,
+        env = "QPID_DEFAULT_FLOW_STOP_THRESHOLD",
+        value_name = "PERCENT",
+        default_value_t = 80
+    )]
+    pub default_flow_stop_threshold: u8,
+
+    /// Percent of a queue's limit where they go on
+    #[arg(
+        long,
+        env = "QPID_DEFAULT_FLOW_RESUME_THRESHOLD",
+        value_name = "PERCENT",
+        default_value_t = 70
+    )]
+    pub default_flow_resume_threshold: u8,
+
+    /// Percent of a queue's limit where an alert is due, unless declared otherwise; 0 is nowhere
+    #[arg(
+        long,
+        env = "QPID_DEFAULT_EVENT_THRESHOLD_RATIO",
+        value_name = "PERCENT",
+        default_value_t = 80
+    )]
+    pub default_event_threshold_ratio: u8,
+
+    /// The group of messages in a queue of message groups that name none
+    #[arg(
+        long,
+        env = "QPID_DEFAULT_MESSAGE_GROUP",
+        value_name = "NAME",
+        default_value = DEFAULT_GROUP
+    )]
+    pub default_message_group: String,
 
     /// Time between two searches for expired messages: seconds, or a number with s, ms, us or ns;
     /// 0 is never
@@ -155,16 +188,34 @@ pub struct Options {
     #[command(flatten)]
     pub cluster: ClusterOptions,
 
+    /// How the broker is managed.
+    #[command(flatten)]
+    pub management: ManagementOptions,
+
+    /// Management over HTTP.
+    #[command(flatten)]
+    pub http: HttpOptions,
+
     /// What is logged.
     #[command(flatten)]
     pub log: LogOptions,
+
+    /// What one connection may hold.
+    #[command(flatten)]
+    pub limits: LimitOptions,
+
+    /// Where other options are.
+    #[command(flatten)]
+    pub config: ConfigOptions,
 }
 
 /// What is logged, and where to.
 #[derive(Args, Clone, Debug)]
 pub struct LogOptions {
     /// Log everything
-    #[arg(short, long, env = "QPID_TRACE", value_parser = yes_or_no)]
+    #[arg(short, long, env = "QPID_TRACE", value_name = "yes|no", default_value = "no",
+          value_parser = yes_or_no, num_args = 0..=1, default_missing_value = "yes",
+          action = ArgAction::Set)]
     pub trace: bool,
 
     /// LEVEL[+][:PATTERN]: log this level, with + also what is worse, in categories or modules that
@@ -190,6 +241,10 @@ pub struct LogOptions {
     /// File the log is appended to
     #[arg(long, env = "QPID_LOG_TO_FILE", value_name = "FILE")]
     pub log_to_file: Option<PathBuf>,
+
+    /// Further places of the log, and how lines look.
+    #[command(flatten)]
+    pub sinks: SinkOptions,
 }
 
 /// Who gives the order of commands.
@@ -204,6 +259,12 @@ pub enum GroupKind {
 }
 
 impl Options {
+    /// Threads that serve clients.
+    pub fn threads(&self) -> usize {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        self.worker_threads.map_or(processors + 1, usize::from)
+    }
+
     /// Takes what was said on the command line before what stands in the environment, where the two
     /// speak of the same. `matches` is what the options were read from.
     ///
@@ -219,15 +280,23 @@ impl Options {
         if self.no_data_dir {
             self.data_dir = None;
         }
-        Ok(self)
+        match self.core().of_queues.fault() {
+            Some(fault) => Err(fault),
+            None => Ok(self),
+        }
     }
 
-    /// What was said of authentication.
-    pub fn access(&self) -> Auth {
-        match self.auth {
-            None => Auth::NotConfigured,
-            Some(false) => Auth::No,
-            Some(true) => Auth::Yes,
+    /// The options that are state of the core.
+    pub fn core(&self) -> broker::Options {
+        broker::Options {
+            default_queue_limit: self.default_queue_limit,
+            queue_purge_interval: self.queue_purge_interval,
+            of_queues: QueueDefaults {
+                flow_stop_percent: self.default_flow_stop_threshold,
+                flow_resume_percent: self.default_flow_resume_threshold,
+                alert_percent: self.default_event_threshold_ratio,
+                message_group: self.default_message_group.as_str().into(),
+            },
         }
     }
 
@@ -235,10 +304,10 @@ impl Options {
     /// those that nobody named may.
     ///
     /// # Errors
-    /// An interface is neither an address nor the name of a host.
+    /// An interface is neither an address nor the name of an interface or a host.
     pub fn addresses(&self) -> Result<Vec<(IpAddr, bool)>, String> {
         if self.interface.is_empty() {
-            let (v4, v6) = match self.access().is_open() {
+            let (v4, v6) = match self.security.access().is_open() {
                 true => ("0.0.0.0", "::"),
                 false => ("127.0.0.1", "::1"),
             };
@@ -266,10 +335,14 @@ fn resolve(interface: &str) -> Result<Vec<IpAddr>, String> {
     if let Ok(address) = bare.parse() {
         return Ok(vec![address]);
     }
+    let named = interfaces::addresses(interface);
+    if !named.is_empty() {
+        return Ok(named);
+    }
     match (interface, 0).to_socket_addrs() {
         Ok(found) => Ok(found.map(|address| address.ip()).collect()),
         Err(error) => Err(format!(
-            "--interface {interface}: neither an address nor the name of a host ({error})"
+            "--interface {interface}: neither an address nor the name of an interface or a host ({error})"
         )),
     }
 }
@@ -316,7 +389,7 @@ fn session_timeout(text: &str) -> Result<u32, String> {
 }
 
 /// A number of octets: with k, m or g behind it times 1024 and so on.
-fn octets(text: &str) -> Result<u64, String> {
+pub(super) fn octets(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text}: not a number with k, m or g behind it");
     let lower = text.to_ascii_lowercase();
     let digits = lower.trim_end_matches(['k', 'm', 'g']);
@@ -344,7 +417,7 @@ fn journal_file_size(text: &str) -> Result<u64, String> {
 }
 
 /// A truth value as `qpidd` takes it: in its configuration files people write all of these.
-fn yes_or_no(text: &str) -> Result<bool, String> {
+pub(super) fn yes_or_no(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
         "yes" | "y" | "true" | "on" | "1" => Ok(true),
         "no" | "n" | "false" | "off" | "0" => Ok(false),
@@ -355,6 +428,7 @@ fn yes_or_no(text: &str) -> Result<bool, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::security::access::Auth;
     use clap::{CommandFactory, FromArgMatches, Parser};
 
     #[derive(Parser)]
@@ -407,14 +481,15 @@ mod tests {
         let options = options("");
         assert_eq!(options.port, [5672]);
         assert_eq!(options.max_negotiate_time, 10_000);
-        assert_eq!(options.max_connections, 500);
+        assert_eq!(options.security.max_connections, 500);
         assert_eq!(options.queue_purge_interval, 600_000);
         assert_eq!(options.default_queue_limit, 104_857_600);
+        assert_eq!(options.core(), broker::Options::default());
         assert_eq!(options.dtx_default_timeout, 60);
         assert_eq!(options.dtx_max_timeout, 3600);
         assert_eq!(options.log.log_enable, ["notice+"]);
         assert!(options.tcp_nodelay && options.log.log_to_stderr);
-        assert_eq!(options.access(), Auth::NotConfigured);
+        assert_eq!(options.security.access(), Auth::NotConfigured);
     }
 
     #[test]
@@ -426,7 +501,7 @@ mod tests {
         assert_eq!(options.port, [0, 0, 0]);
         assert_eq!(options.log.log_enable, ["info+", "debug+:Network"]);
         assert_eq!(options.addresses().map(|all| all.len()), Ok(2));
-        assert_eq!(options.access(), Auth::No);
+        assert_eq!(options.security.access(), Auth::No);
         assert!(!options.tcp_nodelay);
     }
 
@@ -450,6 +525,11 @@ mod tests {
             "--max-negotiate-time 0",
             "--data-dir x --no-data-dir",
             "--worker-threads 0",
+            "--default-flow-stop-threshold 101",
+            "--default-flow-stop-threshold 60",
+            "--default-flow-resume-threshold 81",
+            "--default-event-threshold-ratio 101",
+            "--default-event-threshold-ratio -1",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

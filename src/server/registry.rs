@@ -1,20 +1,23 @@
 //! The connections that are alive on this member.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use dashmap::DashMap;
 use tokio::task::Id;
 
-use crate::broker::ids::ConnectionNumber;
+use super::traffic::Counts;
+use crate::broker::ids::{ConnectionKey, ConnectionNumber, MemberId};
+use crate::broker::management::Traffic;
 
 /// A connection as others may see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
     /// The peer.
     pub peer: SocketAddr,
-    /// Its number in the group, once it is open.
-    pub number: Option<ConnectionNumber>,
+    /// Its member and its number there, once it is open.
+    pub key: Option<ConnectionKey>,
 }
 
 /// All live connections, by the task that drives them. No guard of the map is held over an await or
@@ -22,25 +25,49 @@ pub struct Live {
 #[derive(Debug, Default)]
 pub struct Registry {
     live: DashMap<Id, Live>,
+    /// What open connections count.
+    counts: DashMap<ConnectionKey, Arc<Counts>>,
     admitted: AtomicU32,
 }
 
 impl Registry {
     /// A driver begins.
     pub fn insert(&self, driver: Id, peer: SocketAddr) {
-        self.live.insert(driver, Live { peer, number: None });
+        self.live.insert(driver, Live { peer, key: None });
     }
 
-    /// The driver's connection is open and has this number.
-    pub fn opened(&self, driver: Id, number: ConnectionNumber) {
+    /// The driver's connection is open and is this one. What it counts is to be said there.
+    pub fn opened(&self, driver: Id, key: ConnectionKey) -> Arc<Counts> {
         if let Some(mut live) = self.live.get_mut(&driver) {
-            live.number = Some(number);
+            live.key = Some(key);
         }
+        let counts = Arc::<Counts>::default();
+        self.counts.insert(key, counts.clone());
+        counts
     }
 
     /// A driver has ended.
     pub fn remove(&self, driver: Id) -> Option<Live> {
-        self.live.remove(&driver).map(|(_, live)| live)
+        let (_, live) = self.live.remove(&driver)?;
+        if let Some(key) = live.key {
+            self.counts.remove(&key);
+        }
+        Some(live)
+    }
+
+    /// What all open connections of a member have counted.
+    pub fn counts_of(&self, member: MemberId) -> Vec<(ConnectionNumber, Traffic)> {
+        let all = self
+            .counts
+            .iter()
+            .filter(|counts| counts.key().member == member);
+        all.map(|counts| (counts.key().number, counts.read()))
+            .collect()
+    }
+
+    /// What an open connection has counted, if it is one of this process.
+    pub fn traffic(&self, key: ConnectionKey) -> Option<Traffic> {
+        self.counts.get(&key).map(|counts| counts.read())
     }
 
     /// A driver's connection.
@@ -50,7 +77,7 @@ impl Registry {
 
     /// Whether a driver's connection has been opened.
     pub fn is_open(&self, driver: Id) -> bool {
-        self.live(driver).is_some_and(|live| live.number.is_some())
+        self.live(driver).is_some_and(|live| live.key.is_some())
     }
 
     /// Connections alive, open or not.

@@ -1,44 +1,62 @@
 //! From options to a running broker, and its end.
 
-use std::io::Write;
 use std::net::IpAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 use super::accept::{self, Ended};
+use super::agent::Boot;
 use super::clock::{Clock, random};
 use super::cluster::Cluster;
+use super::config::herald::{Herald, Start};
+use super::config::qpidd_store;
 use super::driver::Shared;
+use super::happenings::Happenings;
 use super::keeper::Keeper;
 use super::listen::{self, Port};
 use super::log::{self, critical, notice};
+use super::managed::Managed;
 use super::options::{GroupKind, Options};
 use super::peers::steward::KnownHosts;
+use super::peers::words::Refusal;
 use super::registry::Registry;
-use super::{limits, members, sequencer, storage};
+use super::rights::Rights;
+use super::socket::Carriage;
+use super::{agent, http, limits, members, reload, sequencer, storage};
 use crate::adapter::DtxTimeouts;
 use crate::broker;
 use crate::cluster::{Group, lockstep};
 use crate::protocol::{Bounds, BrokerConfig};
-use crate::security::access::Admission;
-use crate::security::sasl;
+use crate::security::access::{Admission, Auth};
+use crate::security::acl::Acl;
+use crate::security::sasl::Sasl;
+use crate::security::tls::Tls;
 use crate::wire::{Map, Text, Value};
 
 /// Runs a broker until it is told to stop. The status is 0 when it stopped as it was told and
 /// nothing had gone wrong.
-pub fn run(options: Options) -> ExitCode {
+pub fn run(options: Options, start: Start) -> ExitCode {
+    let Start {
+        warnings,
+        mut herald,
+    } = start;
     if let Err(error) = log::start(&options.log) {
         eprintln!("ferrymq: {error}");
+        herald.failed(&error);
         return ExitCode::FAILURE;
+    }
+    for warning in warnings {
+        tracing::warn!(target: "Broker", "{warning}");
     }
     let is_seen = options.log.log_to_stderr;
     let ended = start_runtime(&options).and_then(|runtime| {
-        let ended = runtime.block_on(serve(options));
+        let ended = runtime.block_on(serve(options, &mut *herald));
         runtime.shutdown_timeout(Duration::from_secs(1));
         ended
     });
@@ -47,6 +65,7 @@ pub fn run(options: Options) -> ExitCode {
         Ok(Ended::AfterPanic) => ExitCode::FAILURE,
         Err(error) => {
             critical!("Broker", "{error}");
+            herald.failed(&error);
             if !is_seen {
                 eprintln!("ferrymq: {error}");
             }
@@ -56,8 +75,7 @@ pub fn run(options: Options) -> ExitCode {
 }
 
 fn start_runtime(options: &Options) -> Result<tokio::runtime::Runtime, String> {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = options.worker_threads.map_or(processors + 1, usize::from);
+    let threads = options.threads();
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
         .enable_all()
@@ -65,11 +83,15 @@ fn start_runtime(options: &Options) -> Result<tokio::runtime::Runtime, String> {
         .map_err(|error| format!("cannot start {threads} threads: {error}"))
 }
 
-async fn serve(options: Options) -> Result<Ended, String> {
+async fn serve(options: Options, herald: &mut dyn Herald) -> Result<Ended, String> {
+    if let Some(directory) = storage::data_dir(&options) {
+        qpidd_store::refuse(&directory)?;
+    }
     let clock = Clock::start();
     // Before anybody learns the port: who has it may already say stop.
     let mut signals = Signals::catch()?;
     let places = places(&options)?;
+    let (rights, sasl, tls) = security(&options)?;
     let mut sequencers = JoinSet::new();
     let known_hosts = KnownHosts::default();
     let started = tokio::select! {
@@ -81,41 +103,41 @@ async fn serve(options: Options) -> Result<Ended, String> {
         keeper,
         cluster,
     } = started;
-    let ports = open_ports(&options, &places)?;
-    let shared = Arc::new(Shared {
-        clock,
-        registry: Registry::default(),
-        config: broker_config(&options),
-        realm: Text::from(options.realm.as_str()),
-        connections_max: options.max_connections,
-        is_nodelay: options.tcp_nodelay,
-        dtx_timeouts: DtxTimeouts {
-            default_seconds: options.dtx_default_timeout,
-            seconds_max: options.dtx_max_timeout,
-        },
-        known_hosts,
-        session_timeout_max: options.session_timeout_max,
-    });
+    let managed = Managed::of(&options)?;
+    let ports = open_ports(&options, &places, herald)?;
+    let secure = open_secure_port(&options, &places, tls.as_ref())?;
+    let security = (rights, sasl, tls.clone());
+    let shared = shared(&options, clock, security, (known_hosts, managed.as_ref()));
+    let http = http::open(&options.http, managed.is_some())?;
     let (stop, stopped) = watch::channel(false);
-    let mut listeners = JoinSet::new();
-    for (port, group) in ports.into_iter().zip(&groups) {
-        let number = port.number;
-        for listener in port.listeners {
-            let accepting = accept::run(listener, group.clone(), shared.clone(), stopped.clone());
-            listeners.spawn(accepting);
-        }
-        notice!("Network", "Listening on TCP/TCP6 port {number}");
+    let shutdown = Arc::new(Notify::new());
+    let (mut agents, entrances) =
+        start_agents(managed.as_ref(), &ports, &groups, (&shared, &shutdown));
+    wait_for_agents(&entrances).await;
+    let carried = carried(&options, (ports, secure), tls.as_ref(), &groups);
+    let mut listeners = listen_to(carried, &shared, &stopped);
+    let reloading = tokio::spawn(reload::run(signals.hangup(), shared.clone()));
+    if let (Some(http), Some(entrance), Some(group)) = (http, entrances.first(), groups.first()) {
+        let view = http::View::new(group.clone(), shared.clone(), entrance.clone());
+        agents.spawn(http::run(http, Arc::new(view)));
     }
     notice!("Broker", "Broker (pid={}) running", std::process::id());
-    let failed = wait_for_the_end(&mut signals, &mut sequencers, &mut listeners).await;
+    let failed = tokio::select! {
+        failed = wait_for_the_end(&mut signals, &mut sequencers, &mut listeners) => failed,
+        () = shutdown.notified() => {
+            notice!("Broker", "Shutting down: management asked for it");
+            None
+        }
+        () = taken_out(cluster.as_ref()) => {
+            notice!("Broker", "Shutting down: {}", Refusal::Left);
+            None
+        }
+    };
+    agents.shutdown().await;
     // All receivers may be gone when listeners have failed, and then there is nobody to stop.
     let _ = stop.send(true);
-    let mut ended = Ended::Well;
-    while let Some(joined) = listeners.join_next().await {
-        if joined.unwrap_or(Ended::AfterPanic) == Ended::AfterPanic {
-            ended = Ended::AfterPanic;
-        }
-    }
+    reloading.abort();
+    let ended = ended(listeners).await;
     if let Some(cluster) = cluster {
         if failed.is_none() {
             cluster.leave().await;
@@ -130,6 +152,50 @@ async fn serve(options: Options) -> Result<Ended, String> {
     finish(&groups, clock)?;
     notice!("Broker", "Broker (pid={}) stopped", std::process::id());
     Ok(ended)
+}
+
+/// Waits until the broker is taken out of its cluster; without one for ever.
+async fn taken_out(cluster: Option<&Cluster>) {
+    match cluster {
+        Some(cluster) => cluster.taken_out().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// An agent for each seat, if the broker is managed, and the ways to them.
+fn start_agents(
+    managed: Option<&Managed>,
+    ports: &[Port],
+    groups: &[Arc<dyn Group>],
+    (shared, shutdown): (&Arc<Shared>, &Arc<Notify>),
+) -> (JoinSet<()>, Vec<agent::Entrance>) {
+    let mut agents = JoinSet::new();
+    let mut entrances = Vec::new();
+    for (port, group) in ports.iter().zip(groups) {
+        if let Some(managed) = managed {
+            let start = managed.start(port.number, shutdown);
+            let (entrance, asked) = agent::entrance();
+            entrances.push(entrance);
+            agents.spawn(agent::run(group.clone(), shared.clone(), start, asked));
+        }
+    }
+    (agents, entrances)
+}
+
+/// Waits until agents can be asked, so that the first client finds their exchanges. Not without end: the
+/// order may stand still.
+async fn wait_for_agents(entrances: &[agent::Entrance]) {
+    let opened = async {
+        for entrance in entrances {
+            entrance.opened().await;
+        }
+    };
+    if tokio::time::timeout(limits::AGENTS_OPEN, opened)
+        .await
+        .is_err()
+    {
+        tracing::warn!(target: "Management", "The agent is not there yet; clients are served all the same");
+    }
 }
 
 /// Where to listen.
@@ -155,7 +221,7 @@ fn places(options: &Options) -> Result<Places, String> {
     let addresses = options.addresses()?;
     let mut open_to_all = Vec::new();
     for (address, _) in &addresses {
-        if options.access().admit(*address)? == Admission::Everybody {
+        if options.security.access().admit(*address)? == Admission::Everybody {
             open_to_all.push(address.to_string());
         }
     }
@@ -165,8 +231,32 @@ fn places(options: &Options) -> Result<Places, String> {
     })
 }
 
-/// Listens, and tells the ports when any was asked for.
-fn open_ports(options: &Options, places: &Places) -> Result<Vec<Port>, String> {
+/// Rights, logins, and TLS where it is configured.
+type Security = (Rights, Arc<Sasl>, Option<Arc<Tls>>);
+
+/// Reads who gets in and who may do what, before anything is touched.
+fn security(options: &Options) -> Result<Security, String> {
+    let directory = storage::data_dir(options);
+    let security = &options.security;
+    let acl = Acl::start(security.rights(directory.as_deref()))?;
+    if let Some(file) = &acl.settings().file {
+        notice!("Security", "ACL: Read file \"{}\"", file.display());
+    }
+    let rights = Rights {
+        acl,
+        is_authenticating: security.access() == Auth::Yes,
+        default_queue_limit: options.default_queue_limit,
+    };
+    let sasl = Arc::new(security.sasl(directory.as_deref())?);
+    Ok((rights, sasl, security.tls()?.map(Arc::new)))
+}
+
+/// Listens, and has the ports told.
+fn open_ports(
+    options: &Options,
+    places: &Places,
+    herald: &mut dyn Herald,
+) -> Result<Vec<Port>, String> {
     let mut ports = Vec::new();
     for port in &options.port {
         ports.push(listen::listen(
@@ -175,15 +265,8 @@ fn open_ports(options: &Options, places: &Places) -> Result<Vec<Port>, String> {
             options.connection_backlog,
         )?);
     }
-    if options.port.contains(&0) {
-        let mut stdout = std::io::stdout().lock();
-        let mut told = Ok(());
-        for port in &ports {
-            told = told.and_then(|()| writeln!(stdout, "{}", port.number));
-        }
-        told.and_then(|()| stdout.flush())
-            .map_err(|error| format!("cannot tell the port: {error}"))?;
-    }
+    let numbers: Vec<u16> = ports.iter().map(|port| port.number).collect();
+    herald.serving(&numbers)?;
     if !places.open_to_all.is_empty() {
         tracing::warn!(
             target: "Security",
@@ -191,7 +274,115 @@ fn open_ports(options: &Options, places: &Places) -> Result<Vec<Port>, String> {
             places.open_to_all.join(" or ")
         );
     }
+    if let Some(warning) = options.security.warning() {
+        tracing::warn!(target: "Security", "{warning}");
+    }
     Ok(ports)
+}
+
+/// Listens for TLS, where it is configured and has a port of its own.
+fn open_secure_port(
+    options: &Options,
+    places: &Places,
+    tls: Option<&Arc<Tls>>,
+) -> Result<Option<Port>, String> {
+    let port = options.security.tls.ssl_port;
+    if tls.is_none() || port != 0 && options.port.contains(&port) {
+        return Ok(None);
+    }
+    let backlog = options.connection_backlog;
+    listen::listen(&places.addresses, port, backlog).map(Some)
+}
+
+/// Begins to listen, and says so.
+fn listen_to(
+    carried: Vec<(Port, Carriage, Arc<dyn Group>)>,
+    shared: &Arc<Shared>,
+    stopped: &watch::Receiver<bool>,
+) -> JoinSet<Ended> {
+    let mut listeners = JoinSet::new();
+    for (port, carriage, group) in carried {
+        let number = port.number;
+        let what = match carriage {
+            Carriage::Plain => "",
+            Carriage::Secure(_) => "for SSL connections ",
+            Carriage::Either(_) => "for SSL or TCP connections ",
+        };
+        // Said first: whoever is served finds it in the log.
+        notice!("Network", "Listening {what}on TCP/TCP6 port {number}");
+        for listener in port.listeners {
+            let listener = (listener, carriage.clone());
+            let accepting = accept::run(listener, group.clone(), shared.clone(), stopped.clone());
+            listeners.spawn(accepting);
+        }
+    }
+    listeners
+}
+
+/// Waits until nobody listens any more.
+async fn ended(mut listeners: JoinSet<Ended>) -> Ended {
+    let mut ended = Ended::Well;
+    while let Some(joined) = listeners.join_next().await {
+        if joined.unwrap_or(Ended::AfterPanic) == Ended::AfterPanic {
+            ended = Ended::AfterPanic;
+        }
+    }
+    ended
+}
+
+/// What all connections share.
+fn shared(
+    options: &Options,
+    clock: Clock,
+    (rights, sasl, tls): Security,
+    (known_hosts, managed): (KnownHosts, Option<&Managed>),
+) -> Arc<Shared> {
+    let happenings = Arc::new(Happenings::new(clock, managed.is_some()));
+    rights.acl.tell_to(happenings.clone());
+    Arc::new(Shared {
+        clock,
+        registry: Registry::default(),
+        config: broker_config(options, managed),
+        rights,
+        sasl,
+        failures: Arc::default(),
+        requires_encryption: options.security.require_encryption,
+        tls,
+        connections_max: options.security.max_connections,
+        is_nodelay: options.tcp_nodelay,
+        dtx_timeouts: DtxTimeouts {
+            default_seconds: options.dtx_default_timeout,
+            seconds_max: options.dtx_max_timeout,
+        },
+        known_hosts,
+        session_timeout_max: options.session_timeout_max,
+        is_stamping: AtomicBool::new(options.management.enable_timestamp),
+        happenings,
+    })
+}
+
+/// Ports with what goes through them and whose they are: TLS goes through its own and leads to the first
+/// member, or through those of all.
+fn carried(
+    options: &Options,
+    (ports, secure): (Vec<Port>, Option<Port>),
+    tls: Option<&Arc<Tls>>,
+    groups: &[Arc<dyn Group>],
+) -> Vec<(Port, Carriage, Arc<dyn Group>)> {
+    let ssl_port = options.security.tls.ssl_port;
+    let is_shared = ssl_port != 0 && options.port.contains(&ssl_port);
+    let plain = match tls {
+        Some(tls) if is_shared => Carriage::Either(tls.clone()),
+        _ => Carriage::Plain,
+    };
+    let mut all: Vec<(Port, Carriage, Arc<dyn Group>)> = Vec::new();
+    for (port, group) in ports.into_iter().zip(groups) {
+        all.push((port, plain.clone(), group.clone()));
+    }
+    if let (Some(port), Some(tls), Some(group)) = (secure, tls, groups.first()) {
+        all.push((port, Carriage::Secure(tls.clone()), group.clone()));
+    }
+    all
 }
 
 /// What orders commands.
@@ -210,10 +401,7 @@ async fn start_groups(
     (clock, known_hosts): (Clock, &KnownHosts),
     sequencers: &mut JoinSet<String>,
 ) -> Result<Started, String> {
-    let core_options = broker::Options {
-        default_queue_limit: options.default_queue_limit,
-        queue_purge_interval: options.queue_purge_interval,
-    };
+    let core_options = options.core();
     let mut started = Started {
         groups: Vec::new(),
         keeper: None,
@@ -252,21 +440,22 @@ fn seat_of(seat: lockstep::Seat<broker::Core>) -> Arc<dyn Group> {
     Arc::new(seat)
 }
 
-fn broker_config(options: &Options) -> BrokerConfig {
+fn broker_config(options: &Options, managed: Option<&Managed>) -> BrokerConfig {
+    let unkept = || Boot::unkept(random).identity().instance().into();
+    let tag = managed.map_or_else(unkept, Managed::federation_tag);
     let text = |text: &str| Value::Str16(Text::from(text));
     let properties = [
         ("product", text(env!("CARGO_PKG_NAME"))),
         ("version", text(env!("CARGO_PKG_VERSION"))),
         ("platform", text(std::env::consts::OS)),
         ("host", text(&host_name())),
-        ("qpid.federation_tag", text(&uuid())),
+        ("qpid.federation_tag", Value::Str16(tag)),
     ];
     BrokerConfig {
         server_properties: properties.into_iter().collect::<Map>(),
-        mechanisms: sasl::MECHANISMS.iter().copied().map(Text::from).collect(),
         bounds: Bounds {
             negotiate_milliseconds: options.max_negotiate_time,
-            ..Bounds::default()
+            ..options.limits.bounds(Bounds::default())
         },
         ..BrokerConfig::default()
     }
@@ -281,23 +470,12 @@ fn host_name() -> String {
     }
 }
 
-/// A random UUID (version 4) as text.
-fn uuid() -> String {
-    let (high, low) = (random(), random());
-    let high = high & !0xf000 | 0x4000;
-    let low = low & (u64::MAX >> 2) | 1 << 63;
-    let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0xffff);
-    format!(
-        "{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}",
-        low >> 48,
-        low & (u64::MAX >> 16)
-    )
-}
-
-/// The signals that stop the broker.
+/// The signals that stop the broker, and the one that has it read files again.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    /// What was asked to be read again; taken by who does that.
+    hangup: Option<Signal>,
 }
 
 impl Signals {
@@ -308,11 +486,17 @@ impl Signals {
         Ok(Signals {
             terminate: catch(SignalKind::terminate())?,
             interrupt: catch(SignalKind::interrupt())?,
+            hangup: Some(catch(SignalKind::hangup())?),
         })
     }
 }
 
 impl Signals {
+    /// The signal that has files read again, once.
+    fn hangup(&mut self) -> Option<Signal> {
+        self.hangup.take()
+    }
+
     /// Waits until one of them comes, and says which in the log.
     async fn told_to_stop(&mut self) {
         let name = tokio::select! {

@@ -91,6 +91,7 @@ pub fn start(
     let (log, core, found) = opened.map_err(|error| format!("{}: {error}", directory.display()))?;
     tell(&directory, options, Some(&core), &found);
     tell_of_strays(&directory, log.strays(), &found);
+    tell_of_passed_over(&directory, log.passed_over());
     let memory = *log.memory();
     let member = MemberId(found.store_id);
     let epoch = 1;
@@ -165,6 +166,21 @@ fn tell_of_strays(directory: &Path, strays: u64, found: &store::Recovery) {
             target: "Store",
             "{}: {strays} messages are in no queue that is known: it was deleted, or was declared in what \
              a repair set aside. The files as they were before are beside the journal (damaged-*)",
+            directory.display()
+        );
+    }
+}
+
+/// Logs that the journal speaks of exchanges and queues of which a repair has set aside what else was
+/// said of them.
+fn tell_of_passed_over(directory: &Path, count: u64) {
+    if count > 0 {
+        tracing::error!(
+            target: "Store",
+            "{}: {count} entries of the journal do not fit what a repair left, and were passed over: \
+             they bind, delete or refer to an exchange or a queue that was declared in what it set aside, \
+             or declare one anew that was deleted there. The files as they were before are beside the \
+             journal (damaged-*)",
             directory.display()
         );
     }

@@ -103,7 +103,6 @@ impl<'a> Examination<'a> {
         Examination {
             disk,
             options,
-            identity,
             checks,
             octets: Vec::new(),
             damages: Damages::default(),
@@ -113,9 +112,11 @@ impl<'a> Examination<'a> {
             reserve: None,
             recovery: Recovery {
                 store_id,
+                gaps: u64::from(identity.lost),
                 ..Recovery::default()
             },
             leftovers: Vec::new(),
+            identity,
         }
     }
 

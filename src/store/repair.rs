@@ -73,6 +73,7 @@ pub fn repair(disk: &dyn Disk, progress: &mut dyn FnMut(Progress)) -> Result<Rep
         numbers: BTreeSet::new(),
         last: None,
         lost: Vec::new(),
+        ended_early: 0,
         done: Repaired::default(),
     };
     repair.run(store, progress).map_err(disk_error(what))?;
@@ -90,6 +91,8 @@ struct Repair<'a> {
     last: Option<(SegmentHeader, bool)>,
     /// Segments that will count as removed.
     lost: Vec<u64>,
+    /// Segments that lost their end, and the store file: what was there has left no gap.
+    ended_early: u32,
     done: Repaired,
 }
 
@@ -185,17 +188,17 @@ impl Repair<'_> {
                 "{name} has records of a newer version"
             )));
         };
-        let must_be_sealed = has_records_behind;
-        let mends = Mends {
+        let mut mends = Mends {
             makes_header: decoded.is_none(),
             header,
             length,
             scanned,
-            must_be_sealed,
+            must_be_sealed: has_records_behind,
         };
+        mends.must_be_sealed |= mends.has_remains() && mends.remains().is_none();
         if mends.has_room_for_seal() {
             self.apply(&name, &mends)?;
-            let is_sealed = must_be_sealed || mends.will_be_whole();
+            let is_sealed = mends.must_be_sealed || mends.will_be_whole();
             self.last = Some((header, is_sealed));
             Ok(())
         } else {
@@ -318,6 +321,12 @@ impl Repair<'_> {
             return Ok(());
         }
         self.copy_aside(name)?;
+        let ends_early = |(_, octets, what): &(u64, u64, Flaw)| match what {
+            Flaw::SealMissing => true,
+            Flaw::SegmentLength { .. } => *octets > 0 && mends.remains().is_none(),
+            _ => false,
+        };
+        self.ended_early += u32::from(flaws.iter().any(ends_early));
         for (offset, octets, what) in flaws {
             self.note(name, offset, octets, what);
         }
@@ -333,6 +342,7 @@ impl Repair<'_> {
             let what = Flaw::Record { next: None };
             self.note(name, offset, to - offset, what);
             self.fill(&*file, header.base, offset, to)?;
+            wipe(&*file, to, mends.scanned.used)?;
         }
         if mends.must_be_sealed || mends.will_be_whole() {
             let end = mends.scanned.last_end;
@@ -392,6 +402,12 @@ impl Repair<'_> {
     fn note_identity(&mut self, store: Option<StoreFile>) -> io::Result<()> {
         let identity = self.identity.without(&self.lost);
         let identity = identity.ok_or_else(|| io::Error::other("too many segments are missing"))?;
+        let lost = u32::try_from(self.lost.len()).unwrap_or(u32::MAX);
+        let lost = lost.saturating_add(self.ended_early + u32::from(store.is_none()));
+        let identity = Identity {
+            lost: identity.lost.saturating_add(lost),
+            ..identity
+        };
         match store {
             Some(mut store) => {
                 store.write(identity)?;
@@ -427,16 +443,25 @@ impl Mends {
         holes
     }
 
-    /// Octets behind the last record of the segment where the journal ends. In a segment that is
-    /// damaged they may be what is left of one that was synced: opening the journal must not take
+    /// Whether there are octets behind the last record of the segment where the journal ends. In a segment
+    /// that is damaged they may be what is left of one that was synced: opening the journal must not take
     /// them for what a crash left.
+    fn has_remains(&self) -> bool {
+        let is_open = !self.must_be_sealed && !self.will_be_whole();
+        is_open && self.scanned.used > self.scanned.last_end
+    }
+
+    /// Where a gap takes their place, which leaves room for the segment's seal. None where there is no
+    /// room for both: the segment ends there.
     fn remains(&self) -> Option<(u64, u64)> {
         let (end, used) = (self.scanned.last_end, self.scanned.used);
-        if self.must_be_sealed || self.will_be_whole() || used <= end {
+        if !self.has_remains() {
             return None;
         }
         let bytes = (used - end).next_multiple_of(8).max(EMPTY_RECORD_BYTES);
-        (end + bytes <= self.header.size).then_some((end, end + bytes))
+        let most = self.header.size.checked_sub(end + EMPTY_RECORD_BYTES)?;
+        let bytes = bytes.min(most);
+        (bytes >= EMPTY_RECORD_BYTES).then_some((end, end + bytes))
     }
 
     /// Whether it ends with its seal when the holes are filled.

@@ -39,7 +39,8 @@ pub struct Recovery {
     pub records: u64,
     /// Octets of their payloads.
     pub bytes: u64,
-    /// Gaps that a repair left where damaged octets were.
+    /// Places where a repair left a gap for damaged octets, and how often it could not: where it set a
+    /// file aside or took what was missing for removed.
     pub gaps: u64,
     /// What a crash left unfinished at the end, and was cut.
     pub torn_tail: Option<TornTail>,

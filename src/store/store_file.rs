@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   slot:  0 magic 8     8 version 4   12 runs 4    16 generation 8   24 store id 8
-//!          32 first 8   40 zero 20     60 check 4   64 runs: {first 8, count 8} ..., zeros to 4096
+//!          32 first 8   40 lost 4   44 zero 16   60 check 4   64 runs: {first 8, count 8} ..., zeros to 4096
 //! ```
 
 use std::io;
@@ -33,6 +33,8 @@ pub struct Identity {
     pub first: u64,
     /// Runs of removed segments behind that one, ascending, not touching: number of the first, count.
     pub removed: Vec<(u64, u64)>,
+    /// How often a repair found records missing and could leave no gap for them.
+    pub lost: u32,
 }
 
 impl Identity {
@@ -42,6 +44,7 @@ impl Identity {
             store_id,
             first: 1,
             removed: Vec::new(),
+            lost: 0,
         }
     }
 
@@ -57,7 +60,7 @@ impl Identity {
         let mut runs: Vec<(u64, u64)> = self.removed.iter().copied().chain(single).collect();
         runs.sort_unstable();
         let mut next = Identity::new(self.store_id);
-        next.first = self.first;
+        (next.first, next.lost) = (self.first, self.lost);
         for (first, count) in runs {
             let end = first + count;
             match next.removed.last_mut() {
@@ -79,6 +82,7 @@ impl Identity {
         octets[16..24].copy_from_slice(&generation.to_be_bytes());
         octets[24..32].copy_from_slice(&self.store_id.to_be_bytes());
         octets[32..40].copy_from_slice(&self.first.to_be_bytes());
+        octets[40..44].copy_from_slice(&self.lost.to_be_bytes());
         for (n, (first, count)) in self.removed.iter().enumerate() {
             let at = RUNS_AT + 16 * n;
             octets[at..at + 8].copy_from_slice(&first.to_be_bytes());
@@ -108,6 +112,7 @@ impl Identity {
             store_id: u64_at(octets, 24),
             first: u64_at(octets, 32),
             removed: (0..u32_at(octets, 12) as usize).map(run).collect(),
+            lost: u32_at(octets, 40),
         };
         Slot::Valid(u64_at(octets, 16), identity)
     }

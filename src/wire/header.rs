@@ -33,6 +33,9 @@ const TTL: usize = 5;
 const EXCHANGE: usize = 8;
 const ROUTING_KEY: usize = 9;
 
+/// Number of a field of the message properties.
+const USER_ID: usize = 6;
+
 /// Where things lie in a header segment that was checked whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
@@ -206,6 +209,20 @@ pub fn message_properties(struct32: &[u8]) -> Result<MessageProperties, DecodeEr
 /// The application headers alone, from the same octets as [`message_properties`].
 pub fn application_headers(struct32: &[u8]) -> Result<Option<Map>, DecodeError> {
     Ok(select::<MessageProperties>(struct32, APPLICATION_HEADERS)?.application_headers)
+}
+
+/// The user-id alone, from the same octets: found, and nothing is decoded. None: there is none.
+pub fn user_id(struct32: &[u8]) -> Option<&[u8]> {
+    let mut found = None;
+    check::<MessageProperties>(struct32, |field, lies| {
+        if field == USER_ID {
+            found = Some(lies);
+        }
+    })
+    .ok()?;
+    // A vbin16: its length stands before it.
+    let lies: Range<usize> = found?;
+    struct32.get(lies.start + 2..lies.end)
 }
 
 /// Appends a header segment: the delivery properties, then the rest.

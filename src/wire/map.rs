@@ -51,6 +51,14 @@ impl Map {
         }
     }
 
+    /// A map of entries whose names differ from each other, which is not checked: a name that comes
+    /// twice goes out twice.
+    pub(crate) fn of_distinct(entries: impl Iterator<Item = (Text, Value)>) -> Self {
+        Map {
+            entries: entries.collect(),
+        }
+    }
+
     /// Takes every value named `key` out and returns the one that counted.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let mut last = None;

@@ -13,7 +13,7 @@ mod command_head;
 mod command_id;
 mod cursor;
 mod decode_error;
-mod encode;
+pub(crate) mod encode;
 mod fields;
 pub mod frame;
 mod generated;
@@ -42,7 +42,7 @@ use named_number::named_number;
 pub use packed::{Packed, Selected, Struct};
 pub use sequence_set::SequenceSet;
 pub use struct32::Struct32;
-pub use value::Value;
+pub use value::{UuidText, Value};
 
 /// Text of `str8` and `str16`.
 pub type Text = compact_str::CompactString;

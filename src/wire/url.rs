@@ -1,7 +1,8 @@
 //! Broker URLs: where a broker, or every member of a cluster, can be reached.
 //!
-//! `["amqp:"] [user ["/" password] "@"] address {"," address}`, an address being
-//! `[protocol ":"] host [":" port]`, with an IPv6 host in brackets. Clients read these in
+//! `["amqp:" | "amqps:"] [user ["/" password] "@"] address {"," address}`, an address being
+//! `[protocol ":"] host [":" port]`, with an IPv6 host in brackets. With `amqps:` an address that does not
+//! say otherwise is reached over TLS. Clients read these in
 //! `connection.open-ok`, `connection.redirect` and the messages of `amq.failover`.
 
 use std::fmt;
@@ -23,6 +24,12 @@ pub const DEFAULT_PORT: u16 = 5672;
 
 /// The protocol of an address that names none.
 pub const DEFAULT_PROTOCOL: &str = "tcp";
+
+/// The port of AMQP over TLS.
+pub const SECURE_PORT: u16 = 5671;
+
+/// The protocol of an address that is reached over TLS.
+pub const SECURE_PROTOCOL: &str = "ssl";
 
 /// Protocols that qpidd knows; such a word before a colon is never a host.
 const PROTOCOLS: [&str; 3] = ["tcp", "ssl", "rdma"];
@@ -117,8 +124,13 @@ impl FromStr for Url {
 }
 
 fn url(input: &str) -> Parsed<'_, Url> {
-    let (input, _) = opt(tag("amqp:")).parse(input)?;
+    let (input, scheme) = opt(alt((tag("amqps:"), tag("amqp:")))).parse(input)?;
+    let usual = match scheme {
+        Some("amqps:") => (SECURE_PROTOCOL, SECURE_PORT),
+        _ => (DEFAULT_PROTOCOL, DEFAULT_PORT),
+    };
     let (input, user) = opt(terminated(user, char('@'))).parse(input)?;
+    let address = |input| address(input, usual);
     let (input, addresses) = separated_list1(char(','), address).parse(input)?;
     Ok((input, Url { addresses, user }))
 }
@@ -140,16 +152,17 @@ fn password(input: &str) -> Parsed<'_, Text> {
     Ok((input, password.into()))
 }
 
-fn address(input: &str) -> Parsed<'_, Address> {
+/// An address, and what it has where it does not say: protocol and port.
+fn address<'a>(input: &'a str, usual: (&str, u16)) -> Parsed<'a, Address> {
     let (input, protocol) = opt(terminated(protocol, char(':'))).parse(input)?;
     let (input, host) = alt((bracketed, name)).parse(input)?;
     let (input, port) = opt(preceded(char(':'), port)).parse(input)?;
     Ok((
         input,
         Address {
-            protocol: protocol.unwrap_or(DEFAULT_PROTOCOL).into(),
+            protocol: protocol.unwrap_or(usual.0).into(),
             host: host.into(),
-            port: port.unwrap_or(DEFAULT_PORT),
+            port: port.unwrap_or(usual.1),
         },
     ))
 }

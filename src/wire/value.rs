@@ -182,7 +182,8 @@ impl Value {
     }
 }
 
-struct UuidText<'a>(&'a [u8; 16]);
+/// A UUID as text: 32 digits, in five parts.
+pub struct UuidText<'a>(pub &'a [u8; 16]);
 
 impl fmt::Display for UuidText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

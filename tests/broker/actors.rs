@@ -1,8 +1,10 @@
 //! Clients that do anything at all, from a seed.
 
+use super::managing::{manage, members};
 use super::seeded::Seeded;
 use super::session::{commit, end, prepare, xid};
 use super::{Broker, Connection, Session, Told, message_with};
+use ferrymq::broker::Options;
 use ferrymq::broker::branch::DtxRequest;
 use ferrymq::broker::ids::MemberId;
 use ferrymq::broker::queue::settings::Settings;
@@ -129,9 +131,13 @@ pub fn sound_arguments(seeded: &mut Seeded) -> Map {
     if seeded.once_in(2) {
         return Map::new();
     }
+    let options = Options {
+        default_queue_limit: 5000,
+        ..Options::default()
+    };
     loop {
         let arguments: Map = some_arguments(seeded).into_iter().collect();
-        if Settings::of("", &arguments, 5000).is_ok() {
+        if Settings::of("", &arguments, &options).is_ok() {
             return arguments;
         }
     }
@@ -344,6 +350,7 @@ pub fn dtx_command(seeded: &mut Seeded, session: &Session) {
             xid,
             timeout: BRANCH_SECONDS + 1,
         },
+        _ if seeded.once_in(2) => DtxRequest::Forget { xid },
         _ => DtxRequest::GetTimeout { xid },
     };
     session.send(Request::Dtx(Box::new(request)));
@@ -411,7 +418,7 @@ pub fn connect(seeded: &mut Seeded, broker: &Broker) -> Connection {
 }
 
 /// What the sessions of all seeds were told: a run in which little happens proves little.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Tally {
     pub delivered: usize,
     pub failed: usize,
@@ -452,6 +459,8 @@ pub fn step(seeded: &mut Seeded, broker: &Broker, actors: &mut [Actor], tally: &
             broker.sequencer(Command::Tick);
         }
         6 => drop(broker.continue_once()),
+        8 if seeded.once_in(2) => manage(seeded, broker),
+        9 if seeded.once_in(5) => members(seeded, broker),
         7 => broker.in_one_entry(|| {
             for _ in 0..seeded.below(40) {
                 actor_command(seeded, actor);

@@ -30,6 +30,8 @@ pub struct Durable {
     /// Prepared branches by number.
     pub branches: BTreeMap<u64, Prepared>,
     pub died: BTreeMap<At, Death>,
+    /// How often messages were given back, where their queue counts that.
+    pub given_back: BTreeMap<At, u32>,
 }
 
 /// A message at a place.
@@ -68,6 +70,7 @@ pub fn durable(core: &Core) -> (Durable, BTreeMap<QueueKey, u64>) {
         rejected: BTreeSet::new(),
         branches: BTreeMap::new(),
         died: BTreeMap::new(),
+        given_back: BTreeMap::new(),
     };
     for fact in core.message_facts() {
         durable.hold(&fact);
@@ -115,6 +118,15 @@ impl Durable {
                         let at = (fact.queue, position);
                         let before = self.died.insert(at, fact.death.clone());
                         assert_eq!(before, None, "dead twice at {at:?}");
+                    }
+                }
+            }
+            Fact::GivenBack(fact) => {
+                for (first, last) in &fact.positions.0 {
+                    for position in *first..=*last {
+                        let at = (fact.queue, position);
+                        let before = self.given_back.insert(at, fact.deliveries);
+                        assert_eq!(before, None, "counted twice at {at:?}");
                     }
                 }
             }

@@ -9,7 +9,10 @@
 #![allow(dead_code)]
 
 pub mod actors;
+pub mod agent;
 pub mod durable;
+pub mod managing;
+pub mod scenes;
 #[path = "../wire_support/seeded.rs"]
 pub mod seeded;
 pub mod session;
@@ -147,11 +150,20 @@ impl Broker {
         self.open(user, MEMBER, u32::MAX, u64::MAX)
     }
 
-    fn open(&self, user: &str, member: MemberId, messages: u32, bytes: u64) -> Connection {
+    /// A connection's number that the core has not heard of.
+    pub fn unopened(&self, member: MemberId) -> Connection {
         let mut inner = self.0.borrow_mut();
         inner.connections += 1;
         let number = ConnectionNumber(inner.connections);
-        drop(inner);
+        Connection {
+            broker: self.clone(),
+            key: ConnectionKey { member, number },
+        }
+    }
+
+    fn open(&self, user: &str, member: MemberId, messages: u32, bytes: u64) -> Connection {
+        let connection = self.unopened(member);
+        let number = connection.key.number;
         let record = ConnectionRecord {
             peer: "peer".into(),
             user: user.into(),
@@ -164,11 +176,7 @@ impl Broker {
             record: Box::new(record),
         };
         self.entry(member, vec![command]);
-        let key = ConnectionKey { member, number };
-        Connection {
-            broker: self.clone(),
-            key,
-        }
+        connection
     }
 
     /// Lets the commands that `make` gives stand in one entry.
@@ -269,6 +277,12 @@ impl Broker {
         look(&self.0.borrow().core)
     }
 
+    /// Another core takes over, which has all that it knows from this one's snapshot.
+    pub fn take_over(&self) {
+        let core = self.core(|core| core.freeze().encode().decode());
+        self.0.borrow_mut().core = core.expect("a snapshot");
+    }
+
     /// Does something with the core that is no entry of the order.
     pub fn core_mut<T>(&self, act: impl FnOnce(&mut Core) -> T) -> T {
         act(&mut self.0.borrow_mut().core)
@@ -279,7 +293,7 @@ impl Broker {
         self.0.borrow_mut().epochs.insert(member, (epoch, 0));
     }
 
-    fn take_told(&self, key: ConnectionKey, channel: u16) -> Vec<Told> {
+    pub fn take_told(&self, key: ConnectionKey, channel: u16) -> Vec<Told> {
         let mut inner = self.0.borrow_mut();
         let (_, told) = inner.told.entry((key, channel)).or_default();
         std::mem::take(told)

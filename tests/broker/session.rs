@@ -22,6 +22,8 @@ pub struct Session {
     pub connection: Connection,
     pub channel: u16,
     next: Cell<u32>,
+    /// Whether it goes on over a lost connection: what is completed is then told behind what is sent again.
+    is_resumed: bool,
 }
 
 impl Session {
@@ -30,6 +32,7 @@ impl Session {
             connection,
             channel,
             next: Cell::new(0),
+            is_resumed: false,
         }
     }
 
@@ -67,8 +70,18 @@ impl Session {
 
     // What it is told.
 
-    /// Everything that it was told since it was last asked.
+    /// Everything that it was told since it was last asked; of one that goes on but for what is completed,
+    /// which is told behind what is sent again.
     pub fn told(&self) -> Vec<Told> {
+        let mut told = self.all_told();
+        if self.is_resumed {
+            told.retain(|told| !matches!(told, Told::Completed(_, true)));
+        }
+        told
+    }
+
+    /// Everything that it was told since it was last asked.
+    pub fn all_told(&self) -> Vec<Told> {
         let key = self.connection.key;
         self.connection.broker.take_told(key, self.channel)
     }
@@ -201,9 +214,11 @@ impl Session {
 
     /// The same session on another channel, where the test attaches it.
     pub fn on(&self, connection: &Connection, channel: u16) -> Session {
-        let session = Session::new(connection.clone(), channel);
-        session.next.set(self.next.get());
-        session
+        Session {
+            next: self.next.clone(),
+            is_resumed: true,
+            ..Session::new(connection.clone(), channel)
+        }
     }
 
     pub fn detach(&self) {
@@ -557,6 +572,11 @@ impl Session {
     pub fn set_timeout(&self, branch: &str, timeout: u32) {
         let xid = xid(branch);
         let request = DtxRequest::SetTimeout { xid, timeout };
+        self.send(Request::Dtx(Box::new(request)));
+    }
+
+    pub fn forget(&self, branch: &str) {
+        let request = DtxRequest::Forget { xid: xid(branch) };
         self.send(Request::Dtx(Box::new(request)));
     }
 

@@ -1,5 +1,8 @@
 //! What a channel is told, in a form that tests compare.
 
+use bytes::Bytes;
+use ferrymq::broker::effect::Again;
+use ferrymq::broker::management::ForAgent;
 use ferrymq::broker::{Delivery, Effect};
 use ferrymq::wire::{
     AcquireMode, CommandId, DetachCode, ErrorCode, Map, RejectCode, SequenceSet, Struct32, header,
@@ -29,6 +32,12 @@ pub enum Told {
     Flush(bool),
     /// Numbers of the broker that stay empty.
     Gap(SequenceSet),
+    /// For an agent of management.
+    Agent(Box<ForAgent>),
+    /// The connection is to be closed.
+    Close(String),
+    /// A command that is to be proposed again.
+    Again(Box<Again>),
 }
 
 /// A message that arrived.
@@ -36,6 +45,8 @@ pub enum Told {
 pub struct Arrived {
     pub destination: String,
     pub body: String,
+    /// The body as it is.
+    pub octets: Bytes,
     pub id: u32,
     pub redelivered: bool,
     pub ttl: Option<u64>,
@@ -117,6 +128,9 @@ impl Told {
                 is_resumed,
             } => (channel, Told::Flush(is_resumed), None),
             Effect::Gap { channel, commands } => (channel, Told::Gap(commands), None),
+            Effect::Agent(told) => (0, Told::Agent(told), None),
+            Effect::Close { text } => (0, Told::Close(text.to_string()), None),
+            Effect::Again(again) => (again.channel, Told::Again(again), None),
         }
     }
 }
@@ -126,6 +140,7 @@ impl Arrived {
         Arrived {
             destination: delivery.subscription.destination.to_string(),
             body: String::from_utf8_lossy(delivery.message.body().expect("in memory")).into_owned(),
+            octets: Bytes::copy_from_slice(delivery.message.body().expect("in memory")),
             id: delivery.id.0,
             redelivered: delivery.redelivered,
             ttl: delivery.ttl,

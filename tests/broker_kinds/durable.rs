@@ -1,5 +1,6 @@
 //! Kinds after a restart: the order, what was replaced or dropped, and what is looked at from then on.
 
+use super::broker::scenes::restarted;
 use super::broker::{Broker, Session, message_with};
 use super::{browsed, persist, publish_with, taken, text};
 use ferrymq::wire::{DeliveryMode, DeliveryPriority, Value};
@@ -19,13 +20,6 @@ fn keep(session: &Session, body: &str, priority: u8, headers: &[(&str, Value)]) 
     });
     let draft = draft.with_headers(headers);
     session.publish_message("", draft);
-}
-
-fn restarted(broker: &Broker) -> (Broker, Session) {
-    let again = broker.restarted();
-    again.work();
-    let session = again.session("again");
-    (again, session)
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Producer flow control: which transfers are completed, and when.
 
+use super::broker::scenes::persistent;
 use super::broker::{Broker, Session, Told, ids, message, range};
 use super::{taken, text};
 use ferrymq::wire::{AcceptMode, CommandId, SequenceSet, Value};
@@ -258,7 +259,7 @@ fn queue_that_is_above_the_line_after_a_restart_holds_publishers_back() {
     let again = broker.restarted();
     again.work();
     let session = again.session("publisher");
-    let held = super::persist(&session, "q", "more");
+    let held = session.publish_message("", persistent("q", "more", None));
     assert!(!is_completed(&session, held));
     assert_eq!(taken(&again.session("other"), "q").len(), 4);
     assert!(is_completed(&session, held));

@@ -31,6 +31,17 @@ fn consumer(broker: &Broker, name: &str, credit: u32) -> Session {
     session
 }
 
+/// Another consumer of `q`, of messages that a selector wants.
+fn selecting(broker: &Broker, selector: &str) -> Session {
+    let session = broker.session("other");
+    session.subscribe_with("q", "d", |subscribe| {
+        let arguments = [("x-apache-selector", text(selector))];
+        subscribe.arguments = Some(arguments.into_iter().collect());
+    });
+    session.flow("d", 9);
+    session
+}
+
 #[test]
 fn group_of_which_a_consumer_has_messages_is_its_own() {
     let broker = Broker::new();
@@ -159,13 +170,7 @@ fn consumer_with_a_selector_gets_nothing_of_a_group_of_another() {
     let session = grouped(&broker);
     publish_all(&session, &["a1", "b1", "a2"]);
     let one = consumer(&broker, "one", 1);
-    let other = broker.session("other");
-    other.subscribe_with("q", "d", |subscribe| {
-        let selector = text("g = 'a' OR g = 'b'");
-        let arguments = [("x-apache-selector", selector)];
-        subscribe.arguments = Some(arguments.into_iter().collect());
-    });
-    other.flow("d", 9);
+    let other = selecting(&broker, "g = 'a' OR g = 'b'");
     assert_eq!(other.received(), ["b1"]);
     one.accept(ids([0]));
     assert_eq!(other.received(), ["a2"]);
@@ -233,4 +238,20 @@ fn rollback_keeps_the_group_and_commit_gives_it_back() {
     assert_eq!(other.received(), Vec::<String>::new());
     one.commit();
     assert_eq!(other.received(), ["a2"]);
+}
+
+#[test]
+fn who_has_passed_a_group_has_its_messages_in_order_when_a_commit_frees_it_and_brings_more() {
+    let broker = Broker::new();
+    let session = grouped(&broker);
+    publish_all(&session, &["a1", "a2"]);
+    let one = consumer(&broker, "one", 1);
+    let other = selecting(&broker, "g = 'a'");
+    assert_eq!(one.received(), ["a1"]);
+    one.select();
+    one.accept(ids([0]));
+    publish_all(&one, &["a3"]);
+    assert_eq!(other.received(), Vec::<String>::new());
+    one.commit();
+    assert_eq!(other.received(), ["a2", "a3"]);
 }

@@ -1,8 +1,8 @@
 //! Queues that go by themselves.
 
+use super::broker::scenes::pass;
 use super::broker::{Broker, Session};
 use super::{taken, text};
-use ferrymq::broker::Command;
 use ferrymq::broker::ids::GroupTime;
 use ferrymq::wire::{QueueDeclare, Value};
 
@@ -12,11 +12,6 @@ fn timed(session: &Session, seconds: u32, change: impl FnOnce(&mut QueueDeclare)
         declare.arguments = Some(timeout.into_iter().collect());
         change(declare);
     });
-}
-
-fn pass(broker: &Broker, milliseconds: u64) {
-    broker.pass(milliseconds);
-    broker.sequencer(Command::Tick);
 }
 
 #[test]

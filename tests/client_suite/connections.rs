@@ -106,6 +106,19 @@ async fn a_challenge_is_answered() {
 }
 
 #[tokio::test]
+async fn a_broker_that_lets_us_in_without_proof_is_not_trusted() {
+    let manners = Manners {
+        mechanisms: vec!["SCRAM-SHA-256".into()],
+        ..Manners::default()
+    };
+    let (port, _) = listening(manners).await;
+    let error = connect(&format!("guest/guest@127.0.0.1:{port}"))
+        .await
+        .err();
+    assert_eq!(error, Some(Error::NotProved));
+}
+
+#[tokio::test]
 async fn no_common_mechanism_is_an_error_that_lists_the_offer() {
     let manners = Manners {
         mechanisms: vec!["GSSAPI".into()],

@@ -64,7 +64,7 @@ impl Member {
             .args(["--cluster-peers", &self.peers])
             .arg("--cluster-listen")
             .arg(format!("{host}:{}", network::PEER_PORT))
-            .args(["--journal-file-size", "1m"])
+            .args(["--journal-file-size", "1m", "--session-timeout-max", "120"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -369,6 +369,14 @@ impl<'a> Filling<'a> {
                 return Err(format!("message {number} is there twice"));
             }
         }
+        // What was refused for want of room has left nothing in the count.
+        let depth = query(&session, FILLED).await.message_count as usize;
+        if depth != found.len() {
+            return Err(format!(
+                "the queue counts {depth} of {} messages",
+                found.len()
+            ));
+        }
         let Book { there, unknown, .. } = &self.book;
         if let Some(lost) = there.difference(&found).next() {
             return Err(format!("message {lost} is lost"));

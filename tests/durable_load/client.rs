@@ -33,6 +33,25 @@ const PROGRESS_STEP: u64 = 250;
 const SLOW_LIVES: u32 = 3;
 const SLOW_PART: u32 = 40;
 
+/// Work in a group whose sessions go on over lost connections, at any member: it never ends by itself.
+const GOES_ON: [&str; 7] = [
+    "accepts ranges q1",
+    "accepts ahead f1",
+    "single q3",
+    "batches fan",
+    "transactions",
+    "branches",
+    "definitions",
+];
+
+/// How long such a session outlives its connection, and how long a member is looked for: far longer than
+/// all of them are gone.
+const GOES_ON_FOR: Duration = Duration::from_secs(120);
+
+/// Seconds between two heartbeats of such a client: a member that is frozen does not close its
+/// connections.
+const HEARTBEAT: u16 = 1;
+
 /// How long a session of a group is given to detach.
 const DETACH_SECONDS_MAX: u64 = 20;
 
@@ -44,6 +63,8 @@ struct Shared {
     addresses: Vec<SocketAddr>,
     /// Sessions so far: each goes to the next of the addresses.
     sessions_made: AtomicUsize,
+    /// Whether the sessions made now are to go on over lost connections.
+    goes_on: AtomicBool,
     /// All sessions of a group, to be detached at the end.
     sessions: Mutex<Vec<Session>>,
     /// Completions seen: of transfers and of what commits bring.
@@ -72,12 +93,38 @@ impl Shared {
         let made = self.sessions_made.fetch_add(1, Ordering::Relaxed);
         // Another life of the load has other members for the same tasks.
         let at = (made + self.life as usize) % self.addresses.len();
-        let url = Url::parse(&self.addresses[at].to_string()).expect("an address is a URL");
-        let client = Client::connect(&url, &Options::default()).await?;
-        let session = client.session(&unique_name("load")).await?;
+        let session = match self.goes_on.load(Ordering::Relaxed) {
+            true => self.session_that_goes_on(at).await?,
+            false => {
+                let url = Url::parse(&self.addresses[at].to_string()).expect("an address is a URL");
+                let client = Client::connect(&url, &Options::default()).await?;
+                client.session(&unique_name("load")).await?
+            }
+        };
         if self.is_group() {
             self.sessions.lock().push(session.clone());
         }
+        Ok(session)
+    }
+
+    /// One that begins at a member, and knows the others.
+    async fn session_that_goes_on(&self, first: usize) -> Result<Session, Error> {
+        let (before, from) = self.addresses.split_at(first);
+        let all: Vec<String> = from
+            .iter()
+            .chain(before)
+            .map(SocketAddr::to_string)
+            .collect();
+        let url = Url::parse(&all.join(",")).expect("addresses are a URL");
+        let options = Options {
+            reconnect_timeout: GOES_ON_FOR,
+            heartbeat: HEARTBEAT,
+            ..Options::default()
+        };
+        let client = Client::connect(&url, &options).await?;
+        let name = unique_name("goes on");
+        let session = client.session_with_timeout(&name, GOES_ON_FOR).await?;
+        assert!(session.timeout() > Duration::ZERO, "no timeout was granted");
         Ok(session)
     }
 
@@ -100,6 +147,7 @@ pub fn run(
         life,
         addresses,
         sessions_made: AtomicUsize::new(0),
+        goes_on: AtomicBool::new(false),
         sessions: Mutex::default(),
         confirmed: AtomicU64::new(0),
         ahead: AtomicU64::new(backlog),
@@ -158,7 +206,8 @@ async fn load(shared: &Arc<Shared>, seed: u64) -> Vec<String> {
             shared.is_over.store(true, Ordering::Relaxed);
         }
         match ended {
-            Ok((_, Err(error))) if is_end_of_broker(&error) => {}
+            Ok((name, Err(error)))
+                if is_end_of_broker(&error) && !(shared.is_group() && GOES_ON.contains(&name)) => {}
             Ok((name, Err(error))) => failed.push(format!("{name}: {error}")),
             Ok((name, Ok(()))) => failed.push(format!("{name}: ended by itself")),
             Err(error) => failed.push(format!("a task panicked: {error}")),
@@ -194,6 +243,8 @@ async fn start(
     let random = |n: u64| Dice::new(seed ^ (n << 32));
     macro_rules! task {
         ($name:literal, $run:expr) => {{
+            let goes_on = shared.is_group() && GOES_ON.contains(&$name);
+            shared.goes_on.store(goes_on, Ordering::Relaxed);
             let run = $run;
             tasks.spawn(async move { ($name, run.await) });
         }};
@@ -209,18 +260,22 @@ async fn start(
     task!("single q3", producer(2, "q3").await?.one_by_one());
     task!("batches q1", producer(3, "q1").await?.in_batches(100));
     task!("batches fan", producer(4, FAN).await?.in_batches(30));
-    let transactions = producer(5, "q2").await?;
-    task!("transactions", transactions.in_transactions(random(5)));
-    let consumer = Consumer::new(shared, QUEUES[2], true).await?;
-    let producer = producer(6, QUEUES[3]).await?;
-    task!("moves", run_moves(consumer, producer, random(6)));
-    let producer = |number, queue| Producer::new(shared, number, queue);
+    task!("transactions", {
+        producer(5, "q2").await?.in_transactions(random(5))
+    });
+    task!("moves", {
+        let consumer = Consumer::new(shared, QUEUES[2], true).await?;
+        run_moves(consumer, producer(6, QUEUES[3]).await?, random(6))
+    });
     task!("batches b0", producer(7, BRANCHED).await?.in_batches(20));
-    let consumer = Consumer::new(shared, BRANCHED, false).await?;
-    let producer = producer(8, QUEUES[3]).await?;
-    task!("branches", run_branches(consumer, producer, random(8)));
-    let session = shared.session().await?;
-    task!("definitions", define(shared.clone(), session, random(7)));
+    task!("branches", {
+        let consumer = Consumer::new(shared, BRANCHED, false).await?;
+        run_branches(consumer, producer(8, QUEUES[3]).await?, random(8))
+    });
+    task!("definitions", {
+        let session = shared.session().await?;
+        define(shared.clone(), session, random(7))
+    });
     Ok(())
 }
 

@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ferrymq::wire::{Command, ExchangeDelete, QueueDelete};
+
 use crate::durable_support::*;
 use crate::server_support::{Broker, Ended};
 
@@ -314,6 +316,106 @@ async fn messages_whose_queue_was_declared_in_what_a_repair_set_aside_are_told_a
     let mut broker = open(&directory).expect("it is repaired");
     broker.log_line("40 messages are in no queue that is known");
     broker.log_line("Recovered 0 queues");
+}
+
+/// Damages the record that declares `victim`, has it repaired, and gives the next two logs.
+async fn repaired_without_its_declaration(directory: &Directory) -> [String; 2] {
+    let first = with_records(directory).swap_remove(0);
+    let mut octets = read(&first);
+    let at = octets.windows(6).position(|octets| octets == b"victim");
+    octets[at.expect("it was declared")] ^= 0xFF;
+    write(&first, &octets);
+    let repaired = std::process::Command::new(env!("CARGO_BIN_EXE_ferrymq"))
+        .args(["journal", "repair", "--data-dir", directory.text()])
+        .output();
+    assert!(repaired.expect("the tool was built").status.success());
+    [(); 2].map(|()| {
+        let mut broker = open(directory).expect("it is repaired");
+        let recovered = broker.log_line("Recovered ");
+        stop(&mut broker, "TERM");
+        format!("{recovered}\n{}", broker.log().join("\n"))
+    })
+}
+
+const PASSED_OVER: &str = "entries of the journal do not fit what a repair left";
+
+#[tokio::test]
+async fn a_deletion_of_a_queue_whose_declaration_a_repair_set_aside_is_passed_over() {
+    let directory = Directory::new();
+    let mut broker = start(&directory, &OPTIONS);
+    let session = session(&broker).await;
+    declare(&session, durable_queue("victim")).await;
+    let gone = Command::QueueDelete(QueueDelete {
+        queue: "victim".into(),
+        ..Default::default()
+    });
+    call(&session, gone).await;
+    declare(&session, durable_queue("q")).await;
+    publish_all(&session, "q", &sent()).await;
+    stop(&mut broker, "TERM");
+    let [log, next] = repaired_without_its_declaration(&directory).await;
+    assert!(log.contains(&format!("1 {PASSED_OVER}")), "{log}");
+    assert!(!next.contains(PASSED_OVER), "{next}");
+    assert!(
+        next.contains("Recovered 1 queues with 40 messages"),
+        "{next}"
+    );
+    assert!(outcome(&directory).await == Ok(redelivered(&sent())));
+}
+
+#[tokio::test]
+async fn bindings_and_deletions_of_an_exchange_whose_declaration_a_repair_set_aside_are_passed_over()
+ {
+    let directory = Directory::new();
+    let mut broker = start(&directory, &OPTIONS);
+    let session = session(&broker).await;
+    declare(&session, durable_queue("q")).await;
+    let declared = durable_exchange("victim", "topic");
+    call(&session, Command::ExchangeDeclare(declared)).await;
+    for key in ["a.b", "a.#"] {
+        let bound = binding("victim", "q", key);
+        call(&session, Command::ExchangeBind(bound)).await;
+    }
+    let gone = ExchangeDelete {
+        exchange: "victim".into(),
+        ..Default::default()
+    };
+    call(&session, Command::ExchangeDelete(gone)).await;
+    publish_all(&session, "q", &sent()).await;
+    stop(&mut broker, "TERM");
+    let [log, next] = repaired_without_its_declaration(&directory).await;
+    assert!(log.contains(&format!("3 {PASSED_OVER}")), "{log}");
+    assert!(!next.contains(PASSED_OVER), "{next}");
+    assert!(outcome(&directory).await == Ok(redelivered(&sent())));
+}
+
+#[tokio::test]
+async fn what_was_declared_in_a_file_that_is_gone_is_passed_over_after_a_repair() {
+    let directory = Directory::new();
+    let mut broker = start(&directory, &OPTIONS);
+    let session = session(&broker).await;
+    let session = &session;
+    declare(session, durable_queue("lost")).await;
+    declare(session, durable_queue("filling")).await;
+    publish_all(session, "filling", &sent()).await;
+    call(
+        session,
+        Command::ExchangeBind(binding("amq.topic", "lost", "a.b")),
+    )
+    .await;
+    declare(session, durable_queue("q")).await;
+    publish_all(session, "q", &sent()).await;
+    stop(&mut broker, "TERM");
+    let first = with_records(&directory).swap_remove(0);
+    fs::remove_file(first).expect("it was there");
+    let repaired = std::process::Command::new(env!("CARGO_BIN_EXE_ferrymq"))
+        .args(["journal", "repair", "--data-dir", directory.text()])
+        .output();
+    assert!(repaired.expect("the tool was built").status.success());
+    let mut broker = open(&directory).expect("it is repaired");
+    broker.log_line(&format!("1 {PASSED_OVER}"));
+    stop(&mut broker, "TERM");
+    assert!(outcome(&directory).await == Ok(redelivered(&sent())));
 }
 
 #[tokio::test]

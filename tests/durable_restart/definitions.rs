@@ -1,11 +1,14 @@
 //! Exchanges, queues and bindings.
 
+use std::time::{Duration, Instant};
+
 use ferrymq::wire::{
     Command, ExchangeBound, ExchangeBoundResult, ExchangeDelete, ExchangeQuery,
     ExchangeQueryResult, ExchangeUnbind, Map, QueueDelete, Value,
 };
 
 use crate::durable_support::*;
+use crate::server_support::PATIENCE;
 
 /// Both ways for a broker to end.
 const ENDS: [&str; 2] = ["KILL", "TERM"];
@@ -28,6 +31,38 @@ async fn is_bound(session: &ferrymq::client::Session, exchange: &str, queue: &st
     let answer = session.query(Command::ExchangeBound(bound)).await;
     let answer: ExchangeBoundResult = answer.expect("an answer");
     !(answer.exchange_not_found || answer.queue_not_found || answer.queue_not_matched)
+}
+
+/// QPID-6269, QPID-5835.
+#[tokio::test]
+async fn what_goes_by_itself_still_does_after_both_ends() {
+    for end in ENDS {
+        let directory = Directory::new();
+        let mut broker = start(&directory, &[]);
+        let first = session(&broker).await;
+        let mut exchange = durable_exchange("news", "direct");
+        exchange.auto_delete = true;
+        call(&first, Command::ExchangeDeclare(exchange)).await;
+        let mut queue = durable_queue("q");
+        queue.auto_delete = true;
+        let timeout = ("qpid.auto_delete_timeout", Value::U32(2));
+        queue.arguments = Some([timeout].into_iter().collect());
+        declare(&first, queue).await;
+        call(&first, Command::ExchangeBind(binding("news", "q", "k"))).await;
+        stop(&mut broker, end);
+
+        let broker = start(&directory, &[]);
+        let second = session(&broker).await;
+        let found = query(&second, "q").await;
+        assert!(found.durable && found.auto_delete, "{end}: {found:?}");
+        assert!(is_bound(&second, "news", "q").await, "{end}");
+        // Nobody subscribes, so it goes in its time, and the exchange with its last binding.
+        let end = Instant::now() + PATIENCE;
+        while !query(&second, "q").await.queue.is_empty() || has_exchange(&second, "news").await {
+            assert!(Instant::now() < end, "they stay");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
 }
 
 #[tokio::test]

@@ -8,13 +8,13 @@ use super::routing::{Random, bind, bound, exchange, listed, map, route};
 
 #[test]
 fn types_are_known_by_the_names_of_exchange_declare() {
-    for name in ["direct", "topic", "fanout", "headers"] {
+    for name in ["direct", "topic", "fanout", "headers", "xml"] {
         let exchange = exchange(name);
         assert_eq!(exchange.type_name(), name);
         assert!(exchange.is_unused());
         assert_eq!(exchange.binding_count(), 0);
     }
-    for name in ["", "Direct", "xml", "management-topic"] {
+    for name in ["", "Direct", "XML", "management-topic"] {
         assert!(Kind::of_type(name).is_none(), "{name}");
     }
 }

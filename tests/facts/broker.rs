@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ferrymq::broker::branch::DtxRequest;
 use ferrymq::broker::facts::{Definitions, FactRecord};
 use ferrymq::broker::ids::MemberId;
+use ferrymq::broker::management::WallTime;
 use ferrymq::broker::message::Message;
 use ferrymq::broker::{Core, Effect, Fact, Options, Request};
 use ferrymq::cluster::compaction::Copied;
@@ -79,6 +80,9 @@ impl Broker {
         let disk = Arc::new(disk.clone());
         let opened = FactLog::open_without_thread(disk, &journal, options.clone(), &opening);
         let (log, core, writer, found) = opened.map_err(|error| error.to_string())?;
+        if core.wall() != WallTime(WALL_AT_ZERO + now.0) {
+            return Err(format!("the core takes {:?} for now", core.wall()));
+        }
         let memory = *log.memory();
         let member = MemberId(found.store_id);
         let solo = Solo::with_log(member, 1, (log, core), options, now);

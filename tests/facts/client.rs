@@ -363,11 +363,15 @@ impl Client {
         }
     }
 
-    /// Proposes what it has asked, as one step.
+    /// Proposes what it has asked, as one step for each batch that the group makes of it.
     pub fn flush(&mut self, solo: &Solo, ledger: &mut Ledger, now: Millis) {
-        let most = ferrymq::broker::limits::BATCH_COMMANDS_MAX;
         while !self.batch.is_empty() {
-            let count = self.batch.len().min(most);
+            // It gets small when messages have come to many queues of late.
+            let mut most = 0;
+            solo.look(&mut |core| most = core.commands_max());
+            let mut commands = self.batch.iter().map(|(command, _)| command);
+            let ends = commands.position(Command::ends_transaction);
+            let count = ends.map_or(self.batch.len(), |at| at + 1).min(most);
             let mut commands = Vec::new();
             ledger.begin_step();
             for (command, asked) in self.batch.drain(..count) {

@@ -108,6 +108,23 @@ fn no_heartbeat_asked_for_means_none_and_no_deadline() {
     assert!(pair.broker.is_open());
 }
 
+/// QPID-7127.
+#[test]
+fn the_longest_interval_is_kept_and_no_timer_spins() {
+    let mut raw = Raw::new(broker_config());
+    raw.feed(&handshake(65_535, u16::MAX));
+    taken(&mut raw.broker);
+    assert!(raw.broker.is_open());
+    for beat in 1..=3_u64 {
+        let at = Time(NOW.0 + beat * 65_535_000);
+        assert_eq!(raw.broker.poll_timeout(), Some(at));
+        raw.broker.handle_timeout(at);
+        assert_eq!(raw.controls(), [(0, heartbeat())]);
+        let mut input = BytesMut::from(&control(0, &heartbeat())[..]);
+        raw.broker.handle_input(at, &mut input);
+    }
+}
+
 #[test]
 fn heartbeats_of_the_peer_are_no_events() {
     let mut raw = Raw::attached();

@@ -262,16 +262,37 @@ fn open_before_authentication_ends_closes_501() {
 }
 
 #[test]
-fn a_max_frame_size_under_4096_closes_501() {
-    for (size, fine) in [(4_095, false), (4_096, true), (0, false), (65_535, true)] {
-        let mut raw = Raw::new(broker_config());
+fn a_max_frame_size_under_4096_is_raised_to_it() {
+    for (size, agreed) in [
+        (0, 4_096_u16),
+        (4_095, 4_096),
+        (4_096, 4_096),
+        (4_097, 4_097),
+    ] {
+        let body = vec![0; usize::from(agreed) - 12];
+        for (octets, fine) in [(&body[..], true), (&[&body[..], &[0]].concat(), false)] {
+            let mut raw = Raw::new(broker_config());
+            raw.feed(&handshake(size, 0));
+            assert!(raw.broker.is_open(), "{size}");
+            taken(&mut raw.broker);
+            // On a channel without a session nothing is done with it.
+            raw.feed(&frame(SegmentType::BODY, 15, 3, octets));
+            let close = raw.close().map(|close| close.0);
+            assert_eq!(close, (!fine).then_some(501), "{size}: {}", octets.len());
+        }
+    }
+}
+
+#[test]
+fn a_max_frame_size_over_what_was_offered_closes_501() {
+    let mut config = broker_config();
+    config.max_frame_size = 8_192;
+    for (size, fine) in [(8_192, true), (8_193, false), (65_535, false)] {
+        let mut raw = Raw::new(config.clone());
         raw.feed(&handshake(size, 0));
         assert_eq!(raw.broker.is_open(), fine, "{size}");
-        assert_eq!(
-            raw.close().map(|close| close.0),
-            (!fine).then_some(501),
-            "{size}"
-        );
+        let close = raw.close().map(|close| close.0);
+        assert_eq!(close, (!fine).then_some(501), "{size}");
     }
 }
 

@@ -9,6 +9,7 @@ use super::world::World;
 /// Every command of a session that is still there is completed by now.
 pub fn all_is_done<C: Cluster>(world: &mut World<C>) -> Result<(), String> {
     world.rest()?;
+    world.all_come_back()?;
     for connection in world.open_connections() {
         let sessions = world.connections[connection].sessions.iter();
         let usable = sessions.filter(|(_, session)| session.is_usable());

@@ -1,6 +1,6 @@
 //! A connection as its member knows it: its sessions, and how much it can take.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ferrymq::broker::Command;
 use ferrymq::broker::ids::{ChannelKey, ConnectionNumber};
@@ -18,6 +18,8 @@ pub struct Connection {
     pub is_open: bool,
     /// Its sessions.
     pub sessions: BTreeMap<u16, Session>,
+    /// Channels whose sessions have moved elsewhere, until the member says so.
+    pub moved: BTreeSet<u16>,
     /// What it will propose next.
     pub batch: Vec<Command>,
     /// Batches proposed and not applied.
@@ -37,6 +39,7 @@ impl Connection {
             number,
             is_open: true,
             sessions: BTreeMap::new(),
+            moved: BTreeSet::new(),
             batch: Vec::new(),
             proposed: 0,
             unreturned: (0, 0),
@@ -51,6 +54,13 @@ impl Connection {
             connection: self.number,
             channel,
         }
+    }
+
+    /// A channel that nobody has.
+    pub fn free_channel(&self) -> u16 {
+        let is_free =
+            |channel: &u16| !self.sessions.contains_key(channel) && !self.moved.contains(channel);
+        (0..).find(is_free).unwrap_or_default()
     }
 
     /// A message has come. It must have had room: in octets, so much that there was some.

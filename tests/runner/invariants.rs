@@ -19,6 +19,10 @@ fn sound(group: impl cluster::Cluster, plan: Plan) -> Report {
         !is_long || report.prepared > 0,
         "no branch was prepared: {report:?}"
     );
+    assert!(
+        !is_long || report.resumed > 0,
+        "no session went on: {report:?}"
+    );
     report
 }
 

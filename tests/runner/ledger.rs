@@ -3,9 +3,10 @@
 //! Clients on different members learn of the same order at different times, so nothing is judged
 //! before everything has come to rest: until then the ledger collects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::branches::Branches;
+use super::kinds::is_sent_before;
 use super::topology::{Promise, promise};
 
 /// A message in a queue.
@@ -71,6 +72,14 @@ pub struct Item {
     pub left: Option<bool>,
 }
 
+impl Item {
+    /// Whether somebody may have taken it for good.
+    pub fn may_be_settled(&self) -> bool {
+        let is_settling = |end: &End| matches!(end, End::Settled { .. } | End::Rejected { .. });
+        self.taken.iter().any(|taken| is_settling(&taken.end))
+    }
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Ledger {
@@ -79,6 +88,8 @@ pub struct Ledger {
     together: Vec<Vec<Key>>,
     /// Branches of distributed transactions.
     pub branches: Branches,
+    /// Messages that were sent in transactions and branches: they come into their queues later.
+    pub sent_in_work: BTreeSet<u64>,
 }
 
 impl Ledger {
@@ -174,6 +185,11 @@ impl Ledger {
         }
     }
 
+    /// All messages in all queues.
+    pub fn items(&self) -> impl Iterator<Item = (&Key, &Item)> {
+        self.items.iter()
+    }
+
     /// How many messages there were.
     pub fn len(&self) -> usize {
         self.items.len()
@@ -199,7 +215,7 @@ impl Ledger {
                 return Err(format!("half a transaction: {keys:?}"));
             }
         }
-        Ok(())
+        self.judge_kinds(&is_sent_before)
     }
 }
 
@@ -215,7 +231,6 @@ fn judge_item((queue, _): &Key, item: &Item, now: u64) -> Result<(), &'static st
             End::Settled { is_certain: true } | End::Rejected { is_certain: true }
         )
     });
-    let possible = ended(|end| matches!(end, End::Settled { .. } | End::Rejected { .. }));
     if ended(|end| *end == End::Held) > 0 {
         return Err("is held by nobody who is still there");
     }
@@ -245,9 +260,9 @@ fn judge_item((queue, _): &Key, item: &Item, now: u64) -> Result<(), &'static st
     if item.left == Some(false) && is_flagged {
         return Err("is left without the flag that it had");
     }
-    let may_be_gone = possible > 0
+    let may_be_gone = item.may_be_settled()
         || item.expires.is_some_and(|at| at <= now)
-        || promise(queue) == Promise::Loose;
+        || promise(queue) != Promise::Kept;
     if item.is_published == Certainty::Yes && item.left.is_none() && !may_be_gone {
         return Err("is lost");
     }

@@ -54,6 +54,10 @@ impl<F: Fault> Machine for Planted<F> {
         applied
     }
 
+    fn core(&self) -> &Core {
+        &self.core
+    }
+
     fn wants(&self) -> Wants {
         self.core.wants()
     }

@@ -21,6 +21,8 @@ pub struct Report {
     pub continuations: u64,
     /// Branches that were seen to be prepared.
     pub prepared: u64,
+    /// How often a session went on over a lost connection.
+    pub resumed: u64,
     /// Digest of all that happened.
     pub trace: u64,
 }
@@ -62,7 +64,7 @@ impl Plan {
 
 /// Runs a workload on a group, and prints what it came to.
 pub fn run(cluster: impl Cluster, plan: Plan) -> Result<Report, Failure> {
-    let mut world = World::new(cluster, plan.seed, plan.depth);
+    let mut world = World::new(cluster, plan.seed, plan.depth).with_kinds(plan.seed);
     let result = whole(&mut world, plan);
     let seed = plan.seed;
     let trace = world.trace.digest();
@@ -73,12 +75,14 @@ pub fn run(cluster: impl Cluster, plan: Plan) -> Result<Report, Failure> {
                 deliveries: world.ledger.deliveries(),
                 continuations: world.cluster().continuations(),
                 prepared: world.ledger.branches.seen,
+                resumed: world.resumed,
                 trace,
             };
             println!(
-                "seed {seed}: {report:?}, {} messages, {} exceptions; {}; {group}",
+                "seed {seed}: {report:?}, {} messages, {} exceptions, {} sessions lost; {}; {group}",
                 world.ledger.len(),
                 world.exceptions,
+                world.lost,
                 world.cluster().faults(),
             );
             Ok(report)
@@ -112,6 +116,7 @@ pub fn end<C: Cluster>(world: &mut World<C>) -> Result<String, String> {
     for connection in world.open_connections() {
         world.close(connection);
     }
+    world.all_run_out()?;
     world.rest()?;
     world.resolve_branches()?;
     fetch_all(world)?;
@@ -124,7 +129,9 @@ fn fetch_all<C: Cluster>(world: &mut World<C>) -> Result<(), String> {
     let connection = world.connect(0);
     let channel = world.attach(connection, "fetch", false);
     world.rest()?;
-    for (queue, ..) in QUEUES {
+    let kinds = world.kinds.clone();
+    let queues = QUEUES.into_iter().map(|(queue, ..)| queue);
+    for queue in queues.chain(kinds) {
         let subscribe = wire::MessageSubscribe {
             queue: queue.into(),
             destination: queue.into(),

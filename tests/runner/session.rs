@@ -6,7 +6,9 @@ use ferrymq::broker::{Delivery, Effect};
 use ferrymq::wire::{CommandId, DtxXaResult, MessageAcquired, SequenceSet, XaStatus};
 
 use super::branches::names_of;
+use super::kinds::lane;
 use super::ledger::{Certainty, End, Key, Ledger, NOBODY, Taken, TakenRef};
+use super::resuming::{RESUMABLE, Resumable};
 use super::subscription::Subscription;
 use super::topology::{is_red, is_volatile, uid_of};
 
@@ -59,6 +61,17 @@ impl Transaction {
     pub fn taken(&self) -> Vec<TakenRef> {
         let accepts = self.accepts.iter();
         accepts.map(|(_, taken)| taken.clone()).collect()
+    }
+}
+
+impl Doing {
+    /// Whether an answer says what came of it.
+    fn is_answered(&self) -> bool {
+        match self {
+            Doing::Prepare(_) | Doing::Decide(..) => true,
+            Doing::Commit(work) => work.branch.is_some(),
+            _ => false,
+        }
     }
 }
 
@@ -118,14 +131,17 @@ pub struct Session {
     /// Publishes of which an accept is awaited.
     pub to_be_accepted: SequenceSet,
     outgoing: u32,
+    /// What it keeps to be gone on with; None for one that ends with its connection.
+    pub resumable: Option<Box<Resumable>>,
 }
 
 impl Session {
     /// One that was just asked for.
-    pub fn new(serial: u64, is_shared: bool) -> Session {
+    pub fn new(serial: u64, name: &str) -> Session {
+        let is_resumable = name.starts_with(RESUMABLE);
         Session {
             serial,
-            is_shared,
+            is_shared: name.starts_with("shared"),
             is_attached: false,
             is_detaching: false,
             next: CommandId(0),
@@ -141,6 +157,7 @@ impl Session {
             doings: BTreeMap::new(),
             to_be_accepted: SequenceSet::new(),
             outgoing: 0,
+            resumable: is_resumable.then(|| Box::new(Resumable::new(name))),
         }
     }
 
@@ -183,7 +200,13 @@ impl Session {
 
     /// Whether it can send commands.
     pub fn is_usable(&self) -> bool {
-        self.is_attached && !self.is_detaching
+        let is_live = self.resumable.as_ref().is_none_or(|kept| kept.is_usable());
+        self.is_attached && !self.is_detaching && is_live
+    }
+
+    /// The number of the next command of the broker.
+    pub fn outgoing(&self) -> u32 {
+        self.outgoing
     }
 
     fn took_outgoing(&mut self, id: CommandId) -> Result<(), String> {
@@ -197,9 +220,12 @@ impl Session {
     /// Takes note of an effect; what ends the session is not for it to take note of.
     pub fn effect(&mut self, effect: &Effect, ledger: &mut Ledger) -> Result<(), String> {
         match effect {
-            Effect::Attached { .. } if !self.is_attached => {
+            Effect::Attached { resumed, .. } if !self.is_attached => {
                 self.is_attached = true;
-                Ok(())
+                match resumed.is_some() == self.is_resuming() {
+                    true => Ok(()),
+                    false => Err("another goes on in the place of a new one".to_owned()),
+                }
             }
             Effect::Attached { .. } => Err("attached twice".to_owned()),
             Effect::Detached { .. } => Ok(()),
@@ -236,15 +262,48 @@ impl Session {
                 Ok(())
             }
             Effect::Completed { commands, .. } => self.completed(commands, ledger),
-            Effect::Confirmed { commands, .. } => self.were_sent(commands),
+            Effect::Confirmed { commands, .. } => {
+                self.were_sent(commands)?;
+                if let Some(kept) = &mut self.resumable {
+                    kept.received(commands, false);
+                }
+                Ok(())
+            }
             Effect::Expected { .. } => Ok(()),
             Effect::Exception { id, .. } => self.took_outgoing(*id),
             Effect::Reject { id, transfers, .. } => {
                 self.took_outgoing(*id)?;
                 self.rejected(transfers)
             }
-            Effect::Timeout { .. } | Effect::Flush { .. } | Effect::Gap { .. } => {
+            Effect::Timeout { timeout, .. } => match &mut self.resumable {
+                Some(kept) => {
+                    kept.timeout = *timeout;
+                    Ok(())
+                }
+                None => Err(format!("nobody asked for {effect:?}")),
+            },
+            Effect::Gap { commands, .. } => self.never_comes(commands),
+            Effect::Flush { .. } | Effect::Agent(_) | Effect::Close { .. } | Effect::Again(_) => {
                 Err(format!("nobody asked for {effect:?}"))
+            }
+        }
+    }
+
+    /// Numbers stay empty: the next ones, and all in a row. A session that fails before its client has said
+    /// what it has may be told of some that have come.
+    fn never_comes(&mut self, commands: &SequenceSet) -> Result<(), String> {
+        let [(first, last)] = commands.ranges() else {
+            return Err(format!("{commands:?} stay empty, and not in a row"));
+        };
+        let Some(kept) = self.resumable.as_mut() else {
+            return Err(format!("{commands:?} stay empty, and nothing was lost"));
+        };
+        kept.has_gap = true;
+        match first.0 > self.outgoing {
+            true => self.took_outgoing(*first),
+            false => {
+                self.outgoing = self.outgoing.max(last.0 + 1);
+                Ok(())
             }
         }
     }
@@ -275,6 +334,9 @@ impl Session {
 
     fn completed(&mut self, commands: &SequenceSet, ledger: &mut Ledger) -> Result<(), String> {
         self.were_sent(commands)?;
+        if let Some(kept) = &mut self.resumable {
+            kept.received(commands, true);
+        }
         let is_done = |id: &u32| commands.contains(CommandId(*id));
         let done: Vec<u32> = self.doings.keys().copied().filter(is_done).collect();
         for id in done {
@@ -307,7 +369,11 @@ impl Session {
         let is_fresh = !delivery.redelivered && item.plain_releases == 0;
         let in_order = item.publisher.0 != NOBODY;
         if in_order && (is_fresh || !subscription.is_acquiring) {
-            subscription.in_order(item.publisher).map_err(told)?;
+            let (publisher, place) = item.publisher;
+            let lane = lane(&key.0, uid);
+            subscription
+                .in_order((publisher, lane), place)
+                .map_err(told)?;
         }
         self.unreported
             .push((delivery.id.0, destination.to_owned(), bytes));
@@ -429,8 +495,11 @@ impl Session {
 
     /// The session is gone. What it was never told is concluded from how it ended.
     pub fn end(&mut self, ending: Ending, ledger: &mut Ledger) {
+        let has_gap = self.resumable.as_ref().is_some_and(|kept| kept.has_gap);
         for (id, doing) in std::mem::take(&mut self.doings) {
             let outcome = match ending {
+                // What the answer was is not known.
+                Ending::Failed(_) if has_gap && doing.is_answered() => Outcome::Unknown,
                 Ending::Orderly => Outcome::Done,
                 Ending::Failed(at) if id < at.0 => Outcome::Done,
                 Ending::Failed(_) => Outcome::Not,

@@ -68,8 +68,8 @@ pub struct Subscription {
     pub mode_place: u64,
     messages: Unit,
     bytes: Unit,
-    /// By publisher: the last message that had not been delivered before.
-    last: BTreeMap<u64, u64>,
+    /// By publisher and lane: the last message that had not been delivered before.
+    last: BTreeMap<(u64, u64), u64>,
     /// What was browsed.
     browsed: BTreeMap<Key, ()>,
 }
@@ -150,12 +150,16 @@ impl Subscription {
         Ok(())
     }
 
-    /// A message came that nobody has been sent before: those of one publisher come in order.
-    pub fn in_order(&mut self, publisher: (u64, u64)) -> Result<(), String> {
-        let (who, place) = publisher;
-        let last = self.last.insert(who, place);
+    /// A message came that nobody has been sent before: those of one publisher and lane come in order.
+    pub fn in_order(&mut self, publisher: (u64, u64), place: u64) -> Result<(), String> {
+        let last = self.last.insert(publisher, place);
         match last.is_some_and(|last| last >= place) {
-            true => Err(format!("out of order: {place} of {who} after {last:?}")),
+            true => {
+                let (who, lane) = publisher;
+                Err(format!(
+                    "out of order: {place} of {who} in lane {lane} after {last:?}"
+                ))
+            }
             false => Ok(()),
         }
     }

@@ -5,6 +5,8 @@ use ferrymq::broker::Request;
 use ferrymq::broker::message::Message;
 use ferrymq::wire::{self, DeliveryProperties, Map, MessageProperties, Struct32, Value};
 
+use super::kinds::{Kind, kind};
+
 /// What is checked of a queue's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promise {
@@ -12,6 +14,8 @@ pub enum Promise {
     Kept,
     /// Messages may go without being seen: the queue is purged, deleted, or consumed without accept.
     Loose,
+    /// Those that the queue's kind drops may be gone, which is judged by itself.
+    AsItsKind,
 }
 
 /// Queues from start to end, whether rejected messages go to [`DEAD`], and what is promised.
@@ -67,18 +71,26 @@ pub fn route(exchange: &str, key: &str) -> Vec<String> {
 
 /// Where a queue's rejected messages go.
 pub fn dead_of(queue: &str) -> Option<&'static str> {
+    if let Some(kind) = kind(queue) {
+        return kind.has_dead().then_some(DEAD);
+    }
     let found = QUEUES.iter().find(|(name, ..)| *name == queue)?;
     found.1.then_some(DEAD)
 }
 
 /// What is promised of a queue.
 pub fn promise(queue: &str) -> Promise {
+    match kind(queue) {
+        Some(Kind::Priority | Kind::Groups) => return Promise::Kept,
+        Some(Kind::LastValue | Kind::Ring) => return Promise::AsItsKind,
+        None => {}
+    }
     let found = QUEUES.iter().find(|(name, ..)| *name == queue);
     found.map_or(Promise::Loose, |(_, _, promise)| *promise)
 }
 
-/// The commands that make all of it.
-pub fn declarations() -> Vec<Request> {
+/// The commands that make all of it, and queues of other kinds.
+pub fn declarations(kinds: &[&'static str]) -> Vec<Request> {
     let exchange = wire::ExchangeDeclare {
         exchange: DEAD_EXCHANGE.into(),
         r#type: "fanout".into(),
@@ -96,6 +108,16 @@ pub fn declarations() -> Vec<Request> {
             queue: queue.into(),
             alternate_exchange: has_dead.then(|| DEAD_EXCHANGE.into()),
             arguments: limit,
+            ..Default::default()
+        })));
+    }
+    for queue in kinds {
+        let kind = kind(queue);
+        let has_dead = kind.is_some_and(Kind::has_dead);
+        all.push(Request::QueueDeclare(Box::new(wire::QueueDeclare {
+            queue: (*queue).into(),
+            alternate_exchange: has_dead.then(|| DEAD_EXCHANGE.into()),
+            arguments: kind.map(Kind::arguments),
             ..Default::default()
         })));
     }
@@ -126,14 +148,18 @@ pub const RED: &str = "colour = 'red'";
 
 /// A message that can be told from all others.
 pub fn message(uid: u64, exchange: &str, key: &str, ttl: Option<u64>, padding: usize) -> Message {
-    let delivery = DeliveryProperties {
+    let mut delivery = DeliveryProperties {
         routing_key: Some(key.into()),
         ttl,
         ..Default::default()
     };
     let colour = if is_red(uid) { "red" } else { "blue" };
+    let mut headers = Map::from_iter([("colour", Value::Str16(colour.into()))]);
+    if let Some(kind) = kind(key).filter(|_| exchange.is_empty()) {
+        kind.mark(uid, &mut delivery, &mut headers);
+    }
     let properties = Struct32::of(&MessageProperties {
-        application_headers: Some(Map::from_iter([("colour", Value::Str16(colour.into()))])),
+        application_headers: Some(headers),
         ..Default::default()
     });
     let mut rest = ((properties.bytes.len() + 2) as u32).to_be_bytes().to_vec();

@@ -20,13 +20,16 @@ const SESSIONS: usize = 3;
 /// How long a message lives that does not live for ever, in milliseconds.
 const TTL: u64 = 150;
 
+/// Of a thousand steps with a queue, so many are with one of another kind, if there are any.
+const OF_A_KIND: u32 = 350;
+
 impl<C: Cluster> World<C> {
     /// Makes what is there all the time.
     pub fn prepare(&mut self) -> Result<(), String> {
         let connection = self.connect(0);
         let channel = self.attach(connection, "prepare", false);
         self.rest()?;
-        for request in declarations() {
+        for request in declarations(&self.kinds) {
             self.command((connection, channel), false, request, Doing::Other);
         }
         self.command((connection, channel), true, Request::Sync, Doing::Other);
@@ -75,8 +78,10 @@ impl<C: Cluster> World<C> {
             950..960 => self.someone_detaches(),
             960..964 => self.someone_closes(),
             964..965 => self.a_member_restarts(),
+            965..972 => self.someone_moves(),
             _ => {}
         }
+        self.someone_comes_back();
         for connection in self.open_connections() {
             if self.dice.chance(300) {
                 self.flush(connection);
@@ -121,6 +126,10 @@ impl<C: Cluster> World<C> {
             return;
         };
         if self.connections[connection].sessions.len() < SESSIONS {
+            if self.dice.chance(300) {
+                self.attach_resumable(connection);
+                return;
+            }
             // Some names are wanted by several.
             let (name, force) = match self.dice.chance(400) {
                 true => (
@@ -135,9 +144,10 @@ impl<C: Cluster> World<C> {
 
     fn someone_publishes(&mut self) {
         let Some(at) = self.someone() else { return };
-        let (exchange, key) = match self.dice.chance(150) {
-            true => ("", self.volatile_queue()),
-            false => {
+        let (exchange, key) = match self.a_kind() {
+            Some(queue) => ("", queue.to_owned()),
+            None if self.dice.chance(150) => ("", self.volatile_queue()),
+            None => {
                 let (exchange, key, _) = *self.dice.pick(&ROUTES).expect("there are some");
                 (exchange, key.to_owned())
             }
@@ -171,6 +181,7 @@ impl<C: Cluster> World<C> {
         let doing = match session.work() {
             Some(transaction) => {
                 transaction.publishes.extend(keys.iter().cloned());
+                self.ledger.sent_in_work.insert(uid);
                 Doing::Other
             }
             None => Doing::Publish(keys.clone()),
@@ -187,15 +198,22 @@ impl<C: Cluster> World<C> {
         self.command(at, sync, request, doing);
     }
 
+    /// One of the queues of other kinds, now and then, where there are any.
+    fn a_kind(&mut self) -> Option<&'static str> {
+        let is_meant = !self.kinds.is_empty() && self.dice.chance(OF_A_KIND);
+        self.dice.pick(&self.kinds).copied().filter(|_| is_meant)
+    }
+
     fn volatile_queue(&mut self) -> String {
         format!("{VOLATILE}{}", self.dice.below(6))
     }
 
     fn someone_subscribes(&mut self) {
         let Some(at) = self.someone() else { return };
-        let queue = match self.dice.chance(200) {
-            true => self.volatile_queue(),
-            false => {
+        let queue = match self.a_kind() {
+            Some(queue) => queue.to_owned(),
+            None if self.dice.chance(200) => self.volatile_queue(),
+            None => {
                 let (queue, ..) = *self.dice.pick(&QUEUES).expect("there are some");
                 queue.to_owned()
             }
@@ -422,7 +440,16 @@ impl<C: Cluster> World<C> {
                 subscription.completed(place, bytes);
             }
         }
+        let outgoing = session.outgoing();
+        if let Some(kept) = &mut session.resumable {
+            kept.reports(&commands);
+        }
+        let is_kept = session.resumable.is_some();
         self.say(at, |at, _| Command::Completed { at, commands });
+        if is_kept && outgoing > 0 && self.dice.chance(300) {
+            let commands = SequenceSet::from_range(CommandId(0), CommandId(outgoing - 1));
+            self.say(at, |at, _| Command::Confirmed { at, commands });
+        }
     }
 
     fn someone_acquires(&mut self) {
@@ -524,6 +551,11 @@ impl<C: Cluster> World<C> {
 
     fn someone_detaches(&mut self) {
         let Some(at) = self.someone() else { return };
+        // One with a timeout is only left, unless its client gives that back before.
+        if self.session(at).resumable.is_some() && self.dice.chance(500) {
+            let timeout = 0;
+            self.say(at, |at, _| Command::GrantTimeout { at, timeout });
+        }
         self.session(at).is_detaching = true;
         self.say(at, |at, _| Command::Detach { at });
     }

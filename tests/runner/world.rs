@@ -13,6 +13,7 @@ use ferrymq::wire::{CommandId, ErrorCode};
 
 use super::cluster::Cluster;
 use super::connection::Connection;
+use super::kinds::{self, lane};
 use super::ledger::{Ledger, NOBODY};
 use super::session::{Doing, Ending, Session};
 use super::topology::uid_of;
@@ -51,8 +52,16 @@ pub struct World<C> {
     pub serials: u64,
     /// Messages there ever were.
     pub uids: u64,
+    /// Sessions that have lost their connections.
+    pub waiting: Vec<Session>,
+    /// How often a session went on, how many were lost, and commands that were sent again.
+    pub resumed: u64,
+    pub lost: u64,
+    pub replayed: u64,
     /// How many times more than usual is sent at once.
     pub depth: u64,
+    /// Queues of other kinds that there are.
+    pub kinds: Vec<&'static str>,
     /// The group.
     pub cluster: C,
 }
@@ -70,9 +79,20 @@ impl<C: Cluster> World<C> {
             exceptions: 0,
             serials: 0,
             uids: 0,
+            waiting: Vec::new(),
+            resumed: 0,
+            lost: 0,
+            replayed: 0,
             depth,
+            kinds: Vec::new(),
             cluster,
         }
+    }
+
+    /// The same with queues of other kinds, as the seed chooses.
+    pub fn with_kinds(mut self, seed: u64) -> World<C> {
+        self.kinds = kinds::chosen(seed);
+        self
     }
 
     /// The group.
@@ -110,10 +130,9 @@ impl<C: Cluster> World<C> {
     /// Asks for a session on a free channel.
     pub fn attach(&mut self, connection: usize, name: &str, force: bool) -> u16 {
         let open = &mut self.connections[connection];
-        let channel = (0..).find(|channel| !open.sessions.contains_key(channel));
-        let channel = channel.unwrap_or_default();
+        let channel = open.free_channel();
         self.serials += 1;
-        let session = Session::new(self.serials, name.starts_with("shared"));
+        let session = Session::new(self.serials, name);
         open.sessions.insert(channel, session);
         let at = open.at(channel);
         let line = format_args!("{connection}.{channel}: attaches {name} {force}");
@@ -137,6 +156,9 @@ impl<C: Cluster> World<C> {
             return;
         };
         let id = session.number(doing);
+        if let Some(kept) = &mut session.resumable {
+            kept.sends(id, sync, &request);
+        }
         let line = format_args!("{connection}.{channel}: {id} {}", summary(&request));
         self.trace.line(line);
         let command = Command::Session {
@@ -166,7 +188,8 @@ impl<C: Cluster> World<C> {
         self.push(connection, command);
     }
 
-    fn push(&mut self, connection: usize, command: Command) {
+    /// Puts a command into what a connection proposes next.
+    pub fn push(&mut self, connection: usize, command: Command) {
         self.connections[connection].batch.push(command);
         if self.connections[connection].batch.len() >= BATCH_COMMANDS_MAX {
             self.flush(connection);
@@ -214,8 +237,9 @@ impl<C: Cluster> World<C> {
         let open = &mut self.connections[connection];
         open.is_open = false;
         open.batch.clear();
-        for (_, mut session) in std::mem::take(&mut open.sessions) {
-            session.end(Ending::Unknown, &mut self.ledger);
+        open.moved.clear();
+        for (_, session) in std::mem::take(&mut open.sessions) {
+            self.left(session, true);
         }
     }
 
@@ -272,6 +296,10 @@ impl<C: Cluster> World<C> {
         if let Effect::Deliver(delivery) = effect {
             open.received(delivery.message.size())?;
         }
+        if self.told_of_transport((connection, channel), effect)? {
+            return Ok(());
+        }
+        let open = &mut self.connections[connection];
         let Some(session) = open.sessions.get_mut(&channel) else {
             return Err(format!("no session on channel {channel}"));
         };
@@ -367,7 +395,8 @@ impl<C: Cluster> World<C> {
                 else {
                     continue;
                 };
-                let before = last.insert((key.0.clone(), publisher), place);
+                let lane = lane(&key.0, key.1);
+                let before = last.insert((key.0.clone(), publisher, lane), place);
                 if publisher != NOBODY && before.is_some_and(|before| before >= place) {
                     return Err(format!(
                         "{key:?} is left out of its place, after {before:?}"
@@ -405,6 +434,8 @@ fn channel_of(effect: &Effect) -> u16 {
         | Effect::Gap { channel, .. }
         | Effect::Expected { channel, .. } => *channel,
         Effect::Deliver(delivery) => delivery.channel,
+        Effect::Agent(_) | Effect::Close { .. } => 0,
+        Effect::Again(again) => again.channel,
     }
 }
 

@@ -2,8 +2,12 @@
 
 use std::fs;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    SanType, date_time_ymd,
+};
 
+use super::faults::kill;
 use super::members::Members;
 use crate::durable_support::{
     Directory, bodies, declare, durable_queue, publish_all, query, session,
@@ -24,11 +28,21 @@ pub fn file(directory: &Directory, name: &str, text: &str) -> String {
 
 /// An authority, and the options of members that have a certificate of its.
 fn authority(directory: &Directory, name: &str) -> Vec<String> {
+    certified(directory, name, |_| {})
+}
+
+/// The same with a certificate that is changed before it is signed.
+fn certified(
+    directory: &Directory,
+    name: &str,
+    change: impl FnOnce(&mut CertificateParams),
+) -> Vec<String> {
     let mut params = CertificateParams::new(Vec::new()).expect("no names");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let key = KeyPair::generate().expect("a key");
     let issuer = CertifiedIssuer::self_signed(params, key).expect("an authority");
-    let of_member = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("an address");
+    let mut of_member = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("an address");
+    change(&mut of_member);
     let key = KeyPair::generate().expect("a key");
     let cert = of_member.signed_by(&key, &issuer).expect("a certificate");
     let files = [
@@ -97,6 +111,86 @@ async fn members_with_certificates_of_one_authority_act_as_one_and_others_are_re
         let log = broker.log().join("\n");
         assert!(!log.contains("joins"), "{log}");
     }
+}
+
+#[test]
+fn a_member_that_was_killed_is_told_of_in_words_of_members_and_not_of_tls() {
+    let files = Directory::new();
+    let key = file(&files, "key", KEY);
+    let members = Members::new(3, &["--cluster-key-file", &key]);
+    let mut brokers = members.start_all();
+    kill(&mut brokers[2]);
+    let address = format!("Member at 127.0.0.1:{}: ", members.ports[2]);
+    for broker in &mut brokers[..2] {
+        broker.log_line(&format!("{address}the connection has ended: the peer"));
+        broker.log_line(&format!("{address}nobody listens there"));
+        let log = broker.log().join("\n");
+        assert!(!log.contains("close_notify"), "{log}");
+    }
+}
+
+/// What a certificate is made into before it is signed.
+type Change = Box<dyn FnOnce(&mut CertificateParams)>;
+
+/// What a member says at its end that is started with these options.
+fn refusal(options: &[String]) -> String {
+    let mut members = Members::new(1, &[]);
+    members.common = options.to_vec();
+    let mut broker = members.launch(0);
+    assert!(!broker.wait().success(), "{options:?}");
+    broker.log_line("--cluster-tls-cert")
+}
+
+#[test]
+fn a_certificate_that_other_members_would_not_accept_is_refused_at_the_start() {
+    let files = Directory::new();
+    let elsewhere = SanType::IpAddress([192, 0, 2, 7].into());
+    let changes: [(&str, Change, &str); 4] = [
+        (
+            "old",
+            Box::new(|params| params.not_after = date_time_ymd(2001, 1, 1)),
+            "has expired",
+        ),
+        (
+            "new",
+            Box::new(|params| params.not_before = date_time_ymd(3000, 1, 1)),
+            "is not valid yet",
+        ),
+        (
+            "elsewhere",
+            Box::new(|params| params.subject_alt_names = vec![elsewhere]),
+            "is for none of the names and addresses under which other members reach this one (127.0.0.1). One",
+        ),
+        (
+            "server",
+            Box::new(|params| {
+                params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth]
+            }),
+            "both server and client authentication",
+        ),
+    ];
+    for (name, change, why) in changes {
+        let line = refusal(&certified(&files, name, change));
+        assert!(
+            line.contains(why) && line.contains(&format!("{name}.cert")),
+            "{line}"
+        );
+    }
+    // Files of two members, or of two authorities, that were mixed up. An option and its file alternate:
+    // those of the authority come first, the key's last.
+    let (ours, theirs) = (authority(&files, "ours"), authority(&files, "theirs"));
+    let of_two = |own: std::ops::Range<usize>, other: std::ops::Range<usize>| {
+        let mut options = ours[own].to_vec();
+        options.extend_from_slice(&theirs[other]);
+        options
+    };
+    let line = refusal(&of_two(0..4, 4..6));
+    assert!(line.contains("theirs.key does not fit"), "{line}");
+    let line = refusal(&of_two(0..2, 2..6));
+    assert!(
+        line.contains("has signed it") && line.contains("ours.ca"),
+        "{line}"
+    );
 }
 
 #[test]

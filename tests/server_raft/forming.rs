@@ -3,14 +3,19 @@
 use std::thread;
 use std::time::Duration;
 
-use ferrymq::client::Client;
-use ferrymq::client::Options;
+use ferrymq::client::{Client, Flow, Options, Subscription};
 use ferrymq::cluster::lockstep::dice::Dice;
 use ferrymq::wire::url::Url;
+use ferrymq::wire::{AcceptMode, Command, MessageSubscribe, Value};
 
 use super::members::{Members, ended_well};
-use crate::durable_support::{bodies, declare, durable_queue, publish_all, query, session};
-use crate::server_support::Broker;
+use crate::durable_support::{
+    binding, bodies, call, declare, durable_queue, number, publish_all, query, session,
+};
+use crate::server_support::{Broker, PATIENCE};
+
+/// One time in so many a member that comes back has lost its disk.
+const WIPED: u64 = 3;
 
 /// The group that a member says it takes part in.
 fn group(broker: &mut Broker) -> String {
@@ -131,6 +136,82 @@ async fn clients_are_told_where_all_members_are() {
         assert!(known.iter().all(|url| expected.contains(url)), "{known:?}");
         assert!(brokers.iter_mut().all(Broker::is_running));
     }
+}
+
+/// The members that a client was told of last, as it is told of others.
+async fn told(subscription: &mut Subscription) -> Vec<String> {
+    let delivery = subscription.next().await.expect("it is told");
+    let properties = delivery.message_properties().expect("properties");
+    let headers = properties.application_headers.expect("headers");
+    let Some(Value::Array(list)) = headers.get("amq.failover") else {
+        panic!("no list: {headers:?}");
+    };
+    let mut urls: Vec<String> = list.strs().map(str::to_owned).collect();
+    urls.sort();
+    urls
+}
+
+#[tokio::test]
+async fn clients_are_told_when_a_member_goes_and_when_it_comes_back() {
+    let mut members = Members::new(3, &["--cluster-down-after", "1"]);
+    let url = |n: usize| format!("amqp:tcp:host-{n}:567{n}");
+    let launch = |members: &Members, n: usize| {
+        let mut options = members.options(n);
+        options.extend(["--cluster-url".to_owned(), url(n)]);
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        Broker::launch_on(&options)
+    };
+    let mut brokers: Vec<_> = (0..3).map(|n| launch(&members, n)).collect();
+    for (member, broker) in brokers.iter_mut().enumerate() {
+        members.serves(member, broker);
+    }
+    let session = session(&brokers[0]).await;
+    declare(&session, durable_queue("told")).await;
+    let bind = binding("amq.failover", "told", "");
+    call(&session, Command::ExchangeBind(bind)).await;
+    let subscribe = MessageSubscribe {
+        queue: "told".into(),
+        accept_mode: AcceptMode::NONE,
+        ..MessageSubscribe::default()
+    };
+    let subscribed = session.subscribe(subscribe, Flow::Window(10)).await;
+    let mut subscription = subscribed.expect("a subscription");
+    let all: Vec<String> = (0..3).map(url).collect();
+    while told(&mut subscription).await != all {}
+    let own = Url::parse(&brokers[1].address().to_string()).expect("a URL");
+    for time in 1..=number("FERRYMQ_COMINGS", 30) {
+        brokers[2].signal("KILL");
+        brokers[2].wait();
+        while told(&mut subscription).await != all[..2] {}
+        known_are(&own, &all[..2]).await;
+        // Now and then another comes in its place, which changes who takes part.
+        if time % WIPED == 0 {
+            members.wipe(2);
+        }
+        brokers[2] = launch(&members, 2);
+        while told(&mut subscription).await != all {}
+        known_are(&own, &all).await;
+    }
+    assert!(brokers.iter_mut().all(Broker::is_running));
+}
+
+/// Waits until who opens a connection to a member is told of these members, and of no others: it hears of
+/// them as the members do.
+async fn known_are(own: &Url, expected: &[String]) {
+    let told = async {
+        loop {
+            let client = Client::connect(own, &Options::default()).await;
+            let client = client.expect("it lets us in");
+            let known = client.known_hosts().iter();
+            let mut known: Vec<String> = known.map(|url| url.as_str().to_owned()).collect();
+            known.sort();
+            if known == expected {
+                return;
+            }
+        }
+    };
+    let told = tokio::time::timeout(PATIENCE, told).await;
+    told.unwrap_or_else(|_| panic!("clients are told of others than {expected:?}"));
 }
 
 #[test]

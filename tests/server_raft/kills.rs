@@ -1,5 +1,5 @@
 //! Members are killed again and again amid load: what was confirmed is delivered, once but for what
-//! may come twice, and in order.
+//! may come twice, and in order. What goes through sessions that go on at other members comes once.
 //!
 //! `FERRYMQ_RAFT_KILLS` says how often (4), `FERRYMQ_SEED` where the random numbers begin, else the
 //! commit.
@@ -15,16 +15,27 @@ use ferrymq::cluster::lockstep::dice::Dice;
 use ferrymq::wire::url::Url;
 use ferrymq::wire::{MessageSubscribe, SequenceSet};
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::members::{Members, leader};
+use super::relay::Relay;
 use crate::durable_support::{declare, durable_queue, got, persistent, session};
 use crate::seed;
 use crate::server_support::{Broker, until};
 
-/// Publishers, each with a queue and a consumer of its own.
-const LANES: usize = 3;
+/// Publishers, each with a queue and a consumer of its own. The sessions of the last lane go on over lost
+/// connections, so that its clients notice nothing.
+const LANES: usize = 4;
+const RESUMED: usize = LANES - 1;
+
+/// How long a session outlives its connection, and how long its client looks for a member: far longer
+/// than all of them are gone.
+const GOES_ON: Duration = Duration::from_secs(300);
+
+/// A member that lets nobody in is asked again after this.
+const REFUSED_PAUSE: Duration = Duration::from_millis(20);
 
 /// Messages of one confirmation.
 const BATCH: u32 = 20;
@@ -66,6 +77,16 @@ impl Lane {
             }
         }
     }
+
+    /// What is wrong with one whose sessions went on: everything came once, and nothing was sent anew.
+    fn check_resumed(&self) {
+        let expected: Vec<_> = (0..self.confirmed.len() as u32)
+            .map(|n| (n, false))
+            .collect();
+        let differs = self.delivered.iter().zip(&expected).find(|(a, b)| a != b);
+        assert!(differs.is_none(), "came, and was due: {differs:?}");
+        assert_eq!(self.delivered.len(), expected.len());
+    }
 }
 
 #[derive(Default)]
@@ -75,6 +96,10 @@ struct Shared {
     lanes: [Mutex<Lane>; LANES],
     /// No more is to be published.
     is_over: AtomicBool,
+    /// A member is up again.
+    is_up: Notify,
+    /// Something was delivered.
+    came: Notify,
 }
 
 impl Shared {
@@ -91,32 +116,69 @@ impl Shared {
         })
     }
 
+    /// Says where a member is, or that it is gone.
+    fn moved(&self, member: usize, address: Option<SocketAddr>, relay: &Relay) {
+        let mut addresses = self.addresses.lock();
+        addresses[member] = address;
+        relay.leads_to(addresses.iter().flatten().copied().collect());
+        drop(addresses);
+        self.is_up.notify_waiters();
+    }
+
+    /// Waits until some member is up.
+    async fn some_member(&self) {
+        loop {
+            let is_up = self.is_up.notified();
+            if self.addresses.lock().iter().any(Option::is_some) {
+                return;
+            }
+            is_up.await;
+        }
+    }
+
     /// A session at one member after the other, until one lets us in.
     async fn session(&self, turn: &mut usize) -> Session {
         loop {
+            self.some_member().await;
             *turn += 1;
             let address = {
                 let addresses = self.addresses.lock();
                 addresses[*turn % addresses.len()]
             };
-            if let Some(address) = address {
-                let url = Url::parse(&address.to_string()).expect("an address is a URL");
-                if let Ok(client) = Client::connect(&url, &Options::default()).await
-                    && let Ok(session) = client.session(&unique_name("lane")).await
-                {
-                    return session;
-                }
+            let Some(address) = address else { continue };
+            let url = Url::parse(&address.to_string()).expect("an address is a URL");
+            if let Ok(client) = Client::connect(&url, &Options::default()).await
+                && let Ok(session) = client.session(&unique_name("lane")).await
+            {
+                return session;
             }
-            sleep(Duration::from_millis(20)).await;
+            sleep(REFUSED_PAUSE).await;
         }
     }
 }
 
-async fn publisher(shared: Arc<Shared>, number: usize) {
+/// A session that goes on at any member that the relay leads to, or that these name.
+async fn resumed_session(relay: &Url) -> Session {
+    let options = Options {
+        reconnect_timeout: GOES_ON,
+        ..Options::default()
+    };
+    let client = Client::connect(relay, &options).await.expect("it connects");
+    let name = unique_name("resumed");
+    let session = client.session_with_timeout(&name, GOES_ON).await;
+    let session = session.expect("it attaches");
+    assert!(session.timeout() > Duration::ZERO);
+    session
+}
+
+async fn publisher(shared: Arc<Shared>, number: usize, resumed: Option<Session>) {
     let (lane, queue) = (&shared.lanes[number], format!("q{number}"));
     let (mut turn, mut first) = (number, 0);
     loop {
-        let session = shared.session(&mut turn).await;
+        let session = match &resumed {
+            Some(session) => session.clone(),
+            None => shared.session(&mut turn).await,
+        };
         loop {
             if shared.is_over.load(Ordering::Relaxed) {
                 return;
@@ -129,7 +191,11 @@ async fn publisher(shared: Arc<Shared>, number: usize) {
                 sleep(Duration::from_millis(10)).await;
                 continue;
             }
-            if publish(&session, &queue, lane, first).await.is_err() {
+            let published = publish(&session, &queue, lane, first).await;
+            if resumed.is_some() {
+                published.clone().expect("the session goes on");
+            }
+            if published.is_err() {
                 break;
             }
             lane.lock().confirmed.extend(first..first + BATCH);
@@ -152,18 +218,23 @@ async fn publish(
     session.sync().await
 }
 
-async fn consumer(shared: Arc<Shared>, number: usize) {
+async fn consumer(shared: Arc<Shared>, number: usize, resumed: Option<Session>) {
     let mut turn = number + 1;
+    if let Some(session) = resumed {
+        let ended = consume(&session, &shared, number).await;
+        return ended.expect("the session goes on");
+    }
     loop {
         let session = shared.session(&mut turn).await;
         // It ends with its member; another is found then.
-        let _ = consume(&session, &shared.lanes[number], &format!("q{number}")).await;
+        let _ = consume(&session, &shared, number).await;
     }
 }
 
-async fn consume(session: &Session, lane: &Mutex<Lane>, queue: &str) -> Result<(), Error> {
+async fn consume(session: &Session, shared: &Shared, number: usize) -> Result<(), Error> {
+    let lane = &shared.lanes[number];
     let subscribe = MessageSubscribe {
-        queue: queue.into(),
+        queue: format!("q{number}").into(),
         ..MessageSubscribe::default()
     };
     let mut subscription = session.subscribe(subscribe, Flow::Window(100)).await?;
@@ -183,6 +254,7 @@ async fn consume(session: &Session, lane: &Mutex<Lane>, queue: &str) -> Result<(
             numbers.push(n);
             next = subscription.try_next();
         }
+        shared.came.notify_one();
         session.accept(ids).await?.await?;
         for n in numbers {
             *lane.lock().accepted.entry(n).or_default() += 1;
@@ -216,24 +288,32 @@ async fn what_was_confirmed_is_delivered_however_often_members_are_killed() {
     let seed = seed::of_this_run(77);
     println!("seed {seed}");
     let mut dice = Dice::new(seed);
-    let members = Members::new(3, &["--cluster-down-after", "1"]);
+    let timeout_max = GOES_ON.as_secs().to_string();
+    let options = ["--cluster-down-after", "1", "--session-timeout-max"];
+    let members = Members::new(3, &[&options[..], &[&timeout_max]].concat());
     let mut brokers = members.start_all();
     let shared = Arc::new(Shared::default());
     let address = |broker: &Broker| Some(broker.address());
     *shared.addresses.lock() = brokers.iter().map(address).collect();
+    let relay = Relay::start(brokers.iter().map(Broker::address).collect(), seed, 0).await;
     let definer = session(&brokers[0]).await;
     let (mut publishers, mut consumers) = (JoinSet::new(), JoinSet::new());
     for lane in 0..LANES {
         declare(&definer, durable_queue(&format!("q{lane}"))).await;
-        publishers.spawn(publisher(shared.clone(), lane));
-        consumers.spawn(consumer(shared.clone(), lane));
+        let (mut sends, mut takes) = (None, None);
+        if lane == RESUMED {
+            sends = Some(resumed_session(&relay.url()).await);
+            takes = Some(resumed_session(&relay.url()).await);
+        }
+        publishers.spawn(publisher(shared.clone(), lane, sends));
+        consumers.spawn(consumer(shared.clone(), lane, takes));
     }
     for _ in 0..kills {
         go_on(&shared);
         let victims = victims(&mut dice, &mut brokers);
         for victim in &victims {
             brokers[*victim].signal("KILL");
-            shared.addresses.lock()[*victim] = None;
+            shared.moved(*victim, None, &relay);
         }
         victims.iter().for_each(|victim| {
             brokers[*victim].wait();
@@ -246,20 +326,27 @@ async fn what_was_confirmed_is_delivered_however_often_members_are_killed() {
         }
         for victim in victims {
             members.serves(victim, &mut brokers[victim]);
-            shared.addresses.lock()[victim] = address(&brokers[victim]);
+            shared.moved(victim, address(&brokers[victim]), &relay);
         }
     }
     go_on(&shared);
     shared.is_over.store(true, Ordering::Relaxed);
-    while publishers.join_next().await.is_some() {}
+    while let Some(ended) = publishers.join_next().await {
+        ended.expect("a publisher ends when it is told to");
+    }
     let done = async {
         while !shared.is_done() {
-            sleep(Duration::from_millis(20)).await;
+            shared.came.notified().await;
         }
     };
     // What is missing then is lost.
     let _ = timeout(crate::server_support::PATIENCE, done).await;
     consumers.shutdown().await;
     shared.lanes.iter().for_each(|lane| lane.lock().check());
+    shared.lanes[RESUMED].lock().check_resumed();
+    println!(
+        "{} connections for two sessions that went on",
+        relay.connections()
+    );
     println!("{kills} kills, {} confirmed, none lost", shared.confirmed());
 }

@@ -101,6 +101,11 @@ impl Members {
 
 /// The member that leads, as the members say. It is asked for as often as it takes.
 pub fn leader(brokers: &mut [Broker]) -> usize {
+    leader_and_term(brokers).0
+}
+
+/// The same, with its term: who is elected again leads anew.
+pub fn leader_and_term(brokers: &mut [Broker]) -> (usize, u64) {
     let mut found = None;
     until("a member leads", || {
         let terms = brokers.iter_mut().map(|broker| {
@@ -110,7 +115,7 @@ pub fn leader(brokers: &mut [Broker]) -> usize {
             term.and_then(Result::ok)
         });
         let best = terms.enumerate().filter_map(|(n, term)| Some((term?, n)));
-        found = best.max().map(|(_, member)| member);
+        found = best.max().map(|(term, member)| (member, term));
         found.is_some()
     });
     found.expect("it was found")

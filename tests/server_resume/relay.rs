@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 const OCTETS_MAX: u64 = 30_000;
 
 struct Shared {
-    brokers: Vec<SocketAddr>,
+    brokers: Mutex<Vec<SocketAddr>>,
     dice: Mutex<Dice>,
     cuts_left: AtomicU32,
     connections: AtomicU32,
@@ -35,7 +35,7 @@ impl Relay {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let shared = Arc::new(Shared {
-            brokers,
+            brokers: Mutex::new(brokers),
             dice: Mutex::new(Dice::new(seed)),
             cuts_left: AtomicU32::new(cuts),
             connections: AtomicU32::new(0),
@@ -69,6 +69,16 @@ impl Relay {
         self.shared.hung_up.notify_waiters();
     }
 
+    /// Where lines go from now on.
+    pub fn leads_to(&self, brokers: Vec<SocketAddr>) {
+        *self.shared.brokers.lock() = brokers;
+    }
+
+    /// How many lines there have been.
+    pub fn connections(&self) -> u32 {
+        self.shared.connections.load(Ordering::SeqCst)
+    }
+
     pub fn pick_up(&self) {
         self.shared.is_hung_up.store(false, Ordering::SeqCst);
     }
@@ -80,7 +90,13 @@ async fn carry(mut client: TcpStream, shared: Arc<Shared>) {
     }
     let hung_up = shared.hung_up.notified();
     let number = shared.connections.fetch_add(1, Ordering::SeqCst) as usize;
-    let address = shared.brokers[number % shared.brokers.len()];
+    let address = {
+        let brokers = shared.brokers.lock();
+        brokers.get(number % brokers.len().max(1)).copied()
+    };
+    let Some(address) = address else {
+        return;
+    };
     let Ok(mut broker) = TcpStream::connect(address).await else {
         return;
     };

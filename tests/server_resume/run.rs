@@ -7,6 +7,7 @@ use ferrymq::wire::url::Url;
 use ferrymq::wire::{
     AcceptMode, Command, MessageSubscribe, QueueDeclare, QueueQuery, QueueQueryResult, SequenceSet,
 };
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::durable_support::got;
@@ -16,6 +17,9 @@ const MESSAGES: u32 = 1500;
 
 /// Messages between two confirmations that the publisher waits for.
 const BATCH: u32 = 50;
+
+/// Messages of which a run is in the middle.
+const AMID: usize = 300;
 
 /// How long a run may take at most: far longer than it does.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -58,11 +62,15 @@ async fn publish(session: Session) {
         for completion in completions {
             completion.await.expect("it is completed");
         }
+        // An answer that was lost on the way comes again, before its question is known to be done.
+        let query = Command::QueueQuery(QueueQuery { queue: "q".into() });
+        let queue: QueueQueryResult = session.query(query).await.expect("an answer");
+        assert_eq!(queue.queue, "q");
     }
 }
 
 /// Messages as they came, with their flags.
-async fn consume(session: Session, accept_mode: AcceptMode) -> Vec<(u32, bool)> {
+async fn consume(session: Session, accept_mode: AcceptMode, amid: &Notify) -> Vec<(u32, bool)> {
     let subscribe = MessageSubscribe {
         queue: "q".into(),
         accept_mode,
@@ -80,6 +88,9 @@ async fn consume(session: Session, accept_mode: AcceptMode) -> Vec<(u32, bool)> 
             let accepted = session.accept(SequenceSet::of(delivery.id)).await;
             accepted.expect("the session goes on");
         }
+        if all.len() == AMID {
+            amid.notify_one();
+        }
     }
     session.sync().await.expect("all is accepted");
     // More would come now if anything came twice.
@@ -89,12 +100,17 @@ async fn consume(session: Session, accept_mode: AcceptMode) -> Vec<(u32, bool)> 
 
 /// Publishes and consumes, and checks that all has arrived once and in order.
 pub async fn run(url: &Url, accept_mode: AcceptMode) {
-    timeout(PATIENCE, run_in_time(url, accept_mode))
+    run_and_tell(url, accept_mode, &Notify::new()).await;
+}
+
+/// The same; tells when it is in the middle of it.
+pub async fn run_and_tell(url: &Url, accept_mode: AcceptMode, amid: &Notify) {
+    timeout(PATIENCE, run_in_time(url, accept_mode, amid))
         .await
         .expect("it ends in time");
 }
 
-async fn run_in_time(url: &Url, accept_mode: AcceptMode) {
+async fn run_in_time(url: &Url, accept_mode: AcceptMode, amid: &Notify) {
     let publisher = session(url).await;
     let declare = QueueDeclare {
         queue: "q".into(),
@@ -104,7 +120,7 @@ async fn run_in_time(url: &Url, accept_mode: AcceptMode) {
     declared.expect("it declares");
     let consumer = session(url).await;
     let publishing = publish(publisher.clone());
-    let ((), consumed) = tokio::join!(publishing, consume(consumer.clone(), accept_mode));
+    let ((), consumed) = tokio::join!(publishing, consume(consumer.clone(), accept_mode, amid));
     let expected: Vec<(u32, bool)> = (0..MESSAGES).map(|n| (n, false)).collect();
     assert_eq!(consumed, expected);
     consumer.detach().await.expect("it detaches");

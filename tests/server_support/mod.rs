@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use ferrymq::protocol::{ClientConfig, Connection, Content, Event, Pieces, Time};
-use ferrymq::wire::{self, Array, Control, Map, SequenceSet};
+use ferrymq::wire::{self, Array, CommandId, Control, Map, SequenceSet};
 
 /// How long anything is waited for that has to come. Far more than it takes: a test that reaches it
 /// has failed.
@@ -46,6 +46,14 @@ impl Broker {
     /// keeps nothing.
     pub fn start_on(options: &[&str]) -> Broker {
         Broker::of(Command::new(env!("CARGO_BIN_EXE_ferrymq")), options)
+    }
+
+    /// Starts a lockstep group of three, with faults by this seed.
+    pub fn start_lockstep(seed: &str, more: &[&str]) -> Broker {
+        let mut options = vec!["--group", "lockstep", "--lockstep-seed", seed];
+        options.extend(["--port", "0,0,0"]);
+        options.extend(more);
+        Broker::start_on(&options)
     }
 
     /// Starts one that may have so many files open.
@@ -268,6 +276,19 @@ pub fn socket(address: SocketAddr) -> TcpStream {
     stream
 }
 
+/// Everything the broker says until it closes the socket or resets it.
+pub fn rest_or_reset(stream: &mut TcpStream) -> Vec<u8> {
+    let mut all = Vec::new();
+    if let Err(error) = stream.read_to_end(&mut all) {
+        let kind = error.kind();
+        assert!(
+            !matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut),
+            "the broker does not close in time"
+        );
+    }
+    all
+}
+
 /// Everything the broker says until it closes the socket.
 pub fn rest(stream: &mut TcpStream) -> Vec<u8> {
     let mut all = Vec::new();
@@ -275,6 +296,36 @@ pub fn rest(stream: &mut TcpStream) -> Vec<u8> {
         .read_to_end(&mut all)
         .expect("the broker closes in time");
     all
+}
+
+/// Makes a user with a password, in `--data-dir DIRECTORY` or in `--users-file FILE`.
+pub fn add_user(place: [&str; 2], name: &str, password: &str) {
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_ferrymq"))
+        .args(["user", "add", name])
+        .args(place)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it was built");
+    let mut stdin = tool.stdin.take().expect("it is piped");
+    writeln!(stdin, "{password}").expect("it reads");
+    drop(stdin);
+    assert!(tool.wait().expect("it ends").success());
+}
+
+/// What is said in a session, said where there is none.
+pub fn session_controls() -> Vec<Control> {
+    let set = || Some(SequenceSet::of(CommandId(0)));
+    vec![
+        Control::SessionGap(wire::SessionGap { commands: set() }),
+        Control::SessionFlush(wire::SessionFlush::default()),
+        Control::SessionExpected(wire::SessionExpected::default()),
+        Control::SessionConfirmed(wire::SessionConfirmed::default()),
+        Control::SessionCompleted(wire::SessionCompleted::default()),
+        Control::SessionKnownCompleted(wire::SessionKnownCompleted::default()),
+        Control::SessionRequestTimeout(wire::SessionRequestTimeout::default()),
+        Control::SessionCommandPoint(wire::SessionCommandPoint::default()),
+    ]
 }
 
 /// One frame with one whole control.
@@ -352,6 +403,109 @@ impl Client {
                 other => panic!("unexpected {other:?}"),
             }
         }
+    }
+
+    /// Connects and opens with PLAIN, a user and some password; code and text when the broker closes
+    /// the connection instead.
+    pub fn open_as(
+        address: SocketAddr,
+        user: &str,
+        client_properties: Map,
+    ) -> Result<Client, (u16, String)> {
+        let mut client = Client::start(address);
+        let config = ClientConfig {
+            client_properties,
+            ..ClientConfig::default()
+        };
+        client.protocol = Connection::client(config, Time(0));
+        let response = format!("\0{user}\0password").into_bytes();
+        loop {
+            match client.event() {
+                Event::Start { .. } => {
+                    let response = Some(response.clone());
+                    client.protocol.start_ok("PLAIN", response, "en_US");
+                }
+                Event::OpenOk { .. } => return Ok(client),
+                Event::Tuned(_) => {}
+                Event::Closed { code, text, .. } => return Err((code.0, text)),
+                other => panic!("unexpected {other:?}"),
+            }
+        }
+    }
+
+    /// Connects with a mechanism; `answer` gives what is said to each challenge, the first to none, and
+    /// None for no response. Code and text when the broker closes the connection instead of opening it.
+    pub fn log_in(
+        address: SocketAddr,
+        mechanism: &str,
+        mut answer: impl FnMut(Option<&[u8]>) -> Option<Vec<u8>>,
+    ) -> Result<Client, (u16, String)> {
+        let mut client = Client::start(address);
+        loop {
+            match client.event() {
+                Event::Start { .. } => {
+                    client.protocol.start_ok(mechanism, answer(None), "en_US");
+                }
+                Event::Secure { challenge } => {
+                    let response = answer(Some(&challenge)).unwrap_or_default();
+                    client.protocol.secure_ok(response);
+                }
+                Event::OpenOk { .. } => return Ok(client),
+                Event::Tuned(_) => {}
+                Event::Closed { code, text, .. } => return Err((code.0, text)),
+                other => panic!("unexpected {other:?}"),
+            }
+        }
+    }
+
+    /// What a broker offers.
+    pub fn offered(address: SocketAddr) -> Vec<String> {
+        let mut client = Client::start(address);
+        match client.event() {
+            Event::Start { mechanisms, .. } => mechanisms.iter().map(|m| m.to_string()).collect(),
+            other => panic!("unexpected {other:?}"),
+        }
+    }
+
+    /// Sends a command and waits until it is done, or has failed its session: code and text.
+    pub fn ask(
+        &mut self,
+        channel: u16,
+        command: wire::Command,
+    ) -> Result<(), (wire::ErrorCode, String)> {
+        let sent = self.protocol.send(channel, &command, true, None);
+        let id = sent.expect("the session is attached");
+        self.event_of(|event| match event {
+            Event::Completed { commands, .. } if commands.contains(id) => Some(Ok(())),
+            Event::Exception { exception, .. } => Some(Err((
+                exception.error_code,
+                exception
+                    .description
+                    .clone()
+                    .unwrap_or_default()
+                    .to_string(),
+            ))),
+            _ => None,
+        })
+    }
+
+    /// Waits until the session of a channel has failed: code and text.
+    pub fn exception(&mut self, channel: u16) -> (wire::ErrorCode, String) {
+        self.event_of(|event| match event {
+            Event::Exception {
+                channel: at,
+                exception,
+                ..
+            } if *at == channel => Some((
+                exception.error_code,
+                exception
+                    .description
+                    .clone()
+                    .unwrap_or_default()
+                    .to_string(),
+            )),
+            _ => None,
+        })
     }
 
     /// Connects and says nothing but the header.

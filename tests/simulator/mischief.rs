@@ -27,6 +27,19 @@ enum Later {
     Calm,
 }
 
+/// How often what was done that shows in the group's own counts as one of several things.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Done {
+    /// Groups cut in two.
+    pub halves: u64,
+    /// Members cut off from all others.
+    pub alone: u64,
+    /// Ways cut in one direction alone.
+    pub one_ways: u64,
+    /// Disks that were lost, and not given up since they were damaged.
+    pub disks_lost: u64,
+}
+
 /// See the module.
 pub struct Mischief {
     pub dice: Dice,
@@ -34,6 +47,8 @@ pub struct Mischief {
     later: Vec<(Millis, Later)>,
     /// Events for which the time was wrong.
     pub skipped: u64,
+    /// What went wrong that the group itself does not tell apart from what follows of other things.
+    pub done: Done,
     /// Members whose connections are gone since this was last asked.
     gone: BTreeSet<usize>,
 }
@@ -45,6 +60,7 @@ impl Mischief {
             events: schedule.iter().copied().collect(),
             later: Vec::new(),
             skipped: 0,
+            done: Done::default(),
             gone: BTreeSet::new(),
         }
     }
@@ -80,15 +96,16 @@ impl Mischief {
             }
             Act::Pause(place, milliseconds) => group[place].pause(now, milliseconds),
             Act::Halves(first, lasts) => {
-                self.cut(group, now, lasts, |from, to| {
-                    (from <= first) != (to <= first)
-                });
+                let is_cut = |from, to| (from <= first) != (to <= first);
+                self.done.halves += self.cut(group, now, lasts, is_cut);
             }
             Act::Alone(place, lasts) => {
-                self.cut(group, now, lasts, |from, to| from == place || to == place);
+                let is_cut = |from, to| from == place || to == place;
+                self.done.alone += self.cut(group, now, lasts, is_cut);
             }
             Act::OneWay(one, other, lasts) => {
-                self.cut(group, now, lasts, |from, to| (from, to) == (one, other));
+                let is_cut = |from, to| (from, to) == (one, other);
+                self.done.one_ways += self.cut(group, now, lasts, is_cut);
             }
             Act::Weather(faults, lasts) => {
                 group[0].set_faults(now, faults);
@@ -122,7 +139,10 @@ impl Mischief {
             Act::Slow(place, sync_ms, lasts) => {
                 group[place].slow_disk(now, sync_ms, Millis(now.0 + lasts));
             }
-            Act::Lost(place) if may_lose => self.replace(group, now, place),
+            Act::Lost(place) if may_lose => {
+                self.done.disks_lost += 1;
+                self.replace(group, now, place);
+            }
             Act::Leaves(place, away_ms) if may_lose => {
                 group[place].leave(now);
                 self.later(now, away_ms, Later::Join(place));
@@ -151,20 +171,24 @@ impl Mischief {
         self.gone.insert(place);
     }
 
-    /// Halves, one member alone, or a single way.
+    /// Halves, one member alone, or a single way. Gives how often that was: not at all, where nothing
+    /// lies between.
     fn cut<M: Machine>(
         &mut self,
         group: &[Seat<M>],
         now: Millis,
         lasts: u64,
         is_cut: impl Fn(usize, usize) -> bool,
-    ) {
+    ) -> u64 {
+        let mut ways = 0_u64;
         for (from, seat) in group.iter().enumerate() {
             for to in (0..group.len()).filter(|to| *to != from && is_cut(from, *to)) {
                 seat.cut(now, to, true);
                 self.later(now, lasts, Later::Mend(from, to));
+                ways += 1;
             }
         }
+        ways.min(1)
     }
 
     /// One that ended by itself, its disk having refused, starts again some time; one that cannot is

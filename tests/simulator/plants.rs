@@ -10,8 +10,10 @@ use ferrymq::cluster::machine::Machine;
 use ferrymq::cluster::raft::Plant;
 use ferrymq::cluster::raft::seats::Setup;
 use ferrymq::store::Plant as StorePlant;
+use ferrymq::wire::Value;
 
 use super::group::group_of;
+use super::kinds::{RING_MAX, kind};
 use super::planted::{Fault, Planted};
 use super::simulation::{Failure, Plan, Report, simulate, simulate_with};
 
@@ -261,6 +263,61 @@ fn planted_message_that_two_are_given_is_found() {
     in_core(&by, CorePlant::OfferedTwice);
 }
 
+#[test]
+fn planted_command_done_again_when_a_session_goes_on_is_found() {
+    let by = ["is expected again", "twice", "out of order"];
+    in_core(&by, CorePlant::ResumedBehind);
+}
+
+#[test]
+fn planted_delivery_not_sent_again_is_found() {
+    // Its number is missed, and so is what was to be settled.
+    let by = ["was due", "is lost", "waits for", "held by nobody"];
+    in_core(&by, CorePlant::NotSentAgain);
+}
+
+#[test]
+fn planted_delivery_counted_as_received_is_found() {
+    let by = ["is lost", "was due", "waits for", "cannot go on"];
+    in_core(&by, CorePlant::ReceivedTooMuch);
+}
+
+#[test]
+fn planted_takeover_that_ends_the_session_is_found() {
+    in_core(&["ended before its time"], CorePlant::TakeoverEnds);
+}
+
+#[test]
+fn planted_timeout_cut_short_is_found() {
+    in_core(
+        &["ended before its time", "which waits until"],
+        CorePlant::TimeoutCutShort,
+    );
+}
+
+#[test]
+fn planted_time_that_runs_out_in_vain_is_found() {
+    let by = ["its time was over", "held by nobody", "is lost"];
+    in_core(&by, CorePlant::RunOutUnheeded);
+}
+
+#[test]
+fn planted_wait_left_out_of_the_snapshot_is_found() {
+    in_core(&["come apart"], CorePlant::WaitLeftOut);
+}
+
+#[test]
+fn planted_owners_of_groups_left_out_of_the_snapshot_are_found() {
+    let by = ["come apart", "two have messages of group"];
+    in_core(&by, CorePlant::GroupOwnersLeftOut);
+}
+
+#[test]
+fn planted_last_values_left_out_of_the_snapshot_are_found() {
+    let by = ["come apart", "of one key are left", "taken its place"];
+    in_core(&by, CorePlant::LastValuesLeftOut);
+}
+
 fn fault_is_found<F: Fault>(by: &[&str])
 where
     Planted<F>: Machine,
@@ -306,6 +363,106 @@ impl Fault for LosesTransfers {
 #[test]
 fn planted_loss_by_all_alike_is_found() {
     fault_is_found::<LosesTransfers>(&["is lost", "waits for"]);
+}
+
+/// Changes what a queue of another kind is declared with, on all members alike: only what the kind
+/// promises can tell.
+fn declared_otherwise(batch: &mut Batch, argument: &str, value: Option<u32>) {
+    for command in &mut batch.commands {
+        let Command::Session { request, .. } = command else {
+            continue;
+        };
+        let Request::QueueDeclare(declare) = request else {
+            continue;
+        };
+        let Some(arguments) = &declare.arguments else {
+            continue;
+        };
+        if kind(&declare.queue).is_none() || !arguments.contains(argument) {
+            continue;
+        }
+        let others = arguments.iter().filter(|(name, _)| *name != argument);
+        let others = others.map(|(name, value)| (name, value.clone()));
+        let changed = value.map(|value| (argument, Value::U32(value)));
+        declare.arguments = Some(others.chain(changed).collect());
+    }
+}
+
+/// Messages of a last value queue are not replaced.
+#[derive(Default)]
+struct KeepsReplaced;
+
+impl Fault for KeepsReplaced {
+    fn before(&mut self, batch: &mut Batch, _: GroupTime) {
+        declared_otherwise(batch, "qpid.last_value_queue_key", None);
+    }
+}
+
+#[test]
+fn planted_message_that_a_later_one_does_not_replace_is_found() {
+    let by = ["taken its place", "of one key are left", "later one of its"];
+    fault_is_found::<KeepsReplaced>(&by);
+}
+
+/// Priorities count for nothing.
+#[derive(Default)]
+struct NoPriorities;
+
+impl Fault for NoPriorities {
+    fn before(&mut self, batch: &mut Batch, _: GroupTime) {
+        declared_otherwise(batch, "qpid.priorities", None);
+    }
+}
+
+#[test]
+fn planted_lower_priority_before_a_higher_is_found() {
+    fault_is_found::<NoPriorities>(&["waited from entry"]);
+}
+
+/// The header that names the group is not looked at, nor is whether groups are shared.
+#[derive(Default)]
+struct NoGroups;
+
+impl Fault for NoGroups {
+    fn before(&mut self, batch: &mut Batch, _: GroupTime) {
+        declared_otherwise(batch, "qpid.group_header_key", None);
+        declared_otherwise(batch, "qpid.shared_msg_group", None);
+    }
+}
+
+#[test]
+fn planted_group_that_two_have_is_found() {
+    fault_is_found::<NoGroups>(&["two have messages of group"]);
+}
+
+/// A ring drops more than it must.
+#[derive(Default)]
+struct SmallRing;
+
+impl Fault for SmallRing {
+    fn before(&mut self, batch: &mut Batch, _: GroupTime) {
+        declared_otherwise(batch, "qpid.max_count", Some(RING_MAX / 3));
+    }
+}
+
+#[test]
+fn planted_message_dropped_without_need_is_found() {
+    fault_is_found::<SmallRing>(&["was dropped to make room"]);
+}
+
+/// A ring drops nothing.
+#[derive(Default)]
+struct EndlessRing;
+
+impl Fault for EndlessRing {
+    fn before(&mut self, batch: &mut Batch, _: GroupTime) {
+        declared_otherwise(batch, "qpid.max_count", Some(10 * RING_MAX));
+    }
+}
+
+#[test]
+fn planted_ring_that_holds_too_much_is_found() {
+    fault_is_found::<EndlessRing>(&["are left in the ring"]);
 }
 
 /// A core that is as it should be, so that what is found above is the fault.

@@ -72,24 +72,24 @@ type Draw = fn(&mut Dice, u64) -> Act;
 
 /// How many events of each kind there are at most in a minute.
 const KINDS: [(u64, Draw); 17] = [
-    (20, |dice, members| {
+    (30, |dice, members| {
         Act::Crash(place(dice, members), dice.below(1500), wall_off(dice))
     }),
     (8, |dice, _| Act::FullStop(dice.below(1500), wall_off(dice))),
-    (16, |dice, members| {
+    (28, |dice, members| {
         Act::Pause(place(dice, members), 1 + dice.below(3000))
     }),
-    (8, |dice, members| {
+    (12, |dice, members| {
         Act::Halves(place(dice, members), lasts(dice))
     }),
-    (8, |dice, members| {
+    (12, |dice, members| {
         Act::Alone(place(dice, members), lasts(dice))
     }),
-    (8, |dice, members| {
+    (14, |dice, members| {
         let (from, to) = (place(dice, members), place(dice, members));
         Act::OneWay(from, to, lasts(dice))
     }),
-    (8, |dice, members| {
+    (10, |dice, members| {
         Act::Refuses(place(dice, members), 1 + dice.below(CALLS))
     }),
     (5, |dice, members| {
@@ -119,10 +119,10 @@ const KINDS: [(u64, Draw); 17] = [
         let (n, further) = (1 + dice.below(CALLS), 1 + dice.below(4096));
         Act::Lie(place(dice, members), n, further, 500 + dice.below(4000))
     }),
-    (10, |dice, members| {
+    (14, |dice, members| {
         Act::WallStep(place(dice, members), wall_off(dice))
     }),
-    (8, |dice, members| {
+    (10, |dice, members| {
         let per_mille = 900 + dice.below(201);
         Act::Drift(place(dice, members), per_mille, 500 + dice.below(9000))
     }),
@@ -164,7 +164,7 @@ fn weather(dice: &mut Dice, is_on: [bool; 4]) -> Faults {
 pub fn draw(dice: &mut Dice, members: usize, milliseconds: u64) -> Vec<Event> {
     let mut events = Vec::new();
     for (most, act) in KINDS {
-        if dice.chance(400) {
+        if dice.chance(300) {
             continue;
         }
         let most = most * milliseconds / 60_000;

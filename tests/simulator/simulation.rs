@@ -12,7 +12,7 @@ use super::checks::exclusivity::Exclusivity;
 use super::checks::order::Order;
 use super::checks::progress::Progress;
 use super::group::{cores, setup};
-use super::mischief::Mischief;
+use super::mischief::{Done, Mischief};
 use super::run;
 use super::schedule::{self, Event};
 use super::session::Doing;
@@ -72,13 +72,27 @@ pub struct Report {
     pub terms: usize,
     pub ordered: u64,
     pub exclusive: u64,
+    /// Queues of other kinds, by what they are called, and what was looked at in them: changes of a
+    /// key's message, messages whose level was compared, and those of groups.
+    pub kinds: Vec<&'static str>,
+    pub values: u64,
+    pub levels: u64,
+    pub grouped: u64,
     pub longest_heal_ms: u64,
     pub members: usize,
     pub simulated_ms: u64,
     pub skipped: u64,
+    pub done: Done,
     /// Branches that were seen to be prepared, and those in doubt at the end.
     pub prepared: u64,
     pub in_doubt: u64,
+    /// Sessions that went on, those that had ended, those whose time ran out, and what was sent again:
+    /// commands, and deliveries.
+    pub resumed: u64,
+    pub lost: u64,
+    pub run_out: u64,
+    pub commands_again: u64,
+    pub deliveries_again: u64,
     pub tally: Tally,
     /// A digest of all that happened.
     pub trace: u64,
@@ -114,7 +128,7 @@ pub fn simulate_with<M: Machine>(
     let drawn = schedule::draw(&mut dice, members, plan.milliseconds);
     let schedule = plan.schedule.as_ref().unwrap_or(&drawn);
     let mut simulation = Simulation {
-        world: World::new(group, seed, 1),
+        world: World::new(group, seed, 1).with_kinds(seed),
         mischief: Mischief::new(dice, schedule),
         agreement: Agreement::default(),
         exclusivity: Exclusivity::default(),
@@ -163,6 +177,7 @@ impl<M: Machine> Simulation<M> {
         self.heal()?;
         self.answers_in_time()?;
         run::end(&mut self.world)?;
+        self.order.places.judge(&self.world.ledger)?;
         self.check()?;
         self.heal()?;
         self.is_whole()
@@ -186,12 +201,22 @@ impl<M: Machine> Simulation<M> {
                 terms: self.agreement.terms(),
                 ordered: self.order.first,
                 exclusive: self.exclusivity.deliveries,
+                kinds: world.kinds.clone(),
+                values: self.exclusivity.values.changes,
+                levels: self.order.places.compared,
+                grouped: self.exclusivity.grouped,
                 longest_heal_ms: self.progress.longest_ms,
                 members: world.cluster.len(),
                 simulated_ms: at,
                 skipped: self.mischief.skipped,
+                done: self.mischief.done,
                 prepared: world.ledger.branches.seen,
                 in_doubt: world.ledger.branches.in_doubt,
+                resumed: self.exclusivity.resumed,
+                lost: world.lost,
+                run_out: self.exclusivity.run_out(),
+                commands_again: world.replayed,
+                deliveries_again: self.exclusivity.again,
                 tally,
                 trace,
             }),
@@ -241,7 +266,8 @@ impl<M: Machine> Simulation<M> {
             return;
         }
         let connection = self.world.connect(place);
-        for _ in 0..SESSIONS {
+        self.world.attach_resumable(connection);
+        for _ in 1..SESSIONS {
             let name = format!("own {}", self.world.serials);
             self.world.attach(connection, &name, false);
         }

@@ -9,38 +9,58 @@ use std::cell::RefCell;
 use ferrymq::broker::encoding::EncodingError;
 use ferrymq::broker::ids::{ChannelKey, ConnectionKey, ConnectionNumber, GroupTime, MemberId};
 use ferrymq::broker::snapshot::{Frozen, Thawing};
-use ferrymq::broker::{Applied, Batch, Command, Effect, Origin, Out, Request, Wants};
+use ferrymq::broker::{Applied, Batch, Command, Core, Effect, Origin, Out, Request, Wants};
 use ferrymq::cluster::machine::Machine;
 use ferrymq::wire::{AcceptMode, AcquireMode, SequenceSet};
 
+use super::kinds::kind;
 use super::topology::uid_of;
+
+/// What is subscribed to.
+#[derive(Clone, Debug)]
+pub struct Subscribed {
+    pub queue: String,
+    pub is_red: bool,
+}
 
 /// What was asked in an entry, as far as checkers want to know.
 #[derive(Clone, Debug)]
 pub enum Asked {
-    /// A queue is subscribed to under a name.
-    Subscribe(ChannelKey, String, String),
+    /// A message is to come into a queue of another kind than plain.
+    Publish(u64),
+    /// A queue is subscribed to under a name, and perhaps for red messages only.
+    Subscribe(ChannelKey, String, Subscribed),
     /// Deliveries are accepted, released or rejected.
     Settle(ChannelKey, SequenceSet),
     /// Messages that were browsed are taken.
     Acquire(ChannelKey, SequenceSet),
-    /// A session is to be attached by a name, whoever has it.
-    Force(ChannelKey, Vec<u8>),
+    /// A session is to be attached by a name, whoever has it if it is forced.
+    Attach {
+        at: ChannelKey,
+        name: Vec<u8>,
+        is_forced: bool,
+    },
     /// A session ends.
     Detach(ChannelKey),
     /// A connection ends.
     End(ConnectionNumber),
-    /// All connections of a member end.
-    Down(MemberId),
+    /// All connections of a member end, of the epochs up to one.
+    Down(MemberId, u64),
+    /// A session is to outlive its connection for so many seconds.
+    Grant(ChannelKey, u32),
+    /// What is due by the entry's time happens.
+    Tick,
 }
 
 /// What came out of it.
 #[derive(Clone, Debug)]
 pub enum Told {
-    /// A session is attached by a name.
-    Attached(u16, Vec<u8>),
-    /// A session is not, or no longer.
-    Ended(u16),
+    /// A session is attached by a name, and whether it goes on.
+    Attached(u16, Vec<u8>, bool),
+    /// A session is not attached, or no longer.
+    Detached(u16),
+    /// A session of a name has failed, which may have been without a connection: its queue was deleted.
+    Failed(u16, Vec<u8>),
     /// A message is delivered.
     Delivered(Delivered),
 }
@@ -61,6 +81,8 @@ pub struct Delivered {
 #[derive(Clone, Debug)]
 pub struct Happened {
     pub index: u64,
+    /// Group time.
+    pub time: GroupTime,
     /// Whose it is, and in which epoch; None for the sequencer's.
     pub origin: Option<(MemberId, u64)>,
     pub asked: Vec<Asked>,
@@ -94,8 +116,19 @@ fn asked(command: &Command) -> Option<Asked> {
     Some(match command {
         Command::Session { at, request, .. } => match request {
             Request::Subscribe(subscribe) => {
-                let (queue, name) = (&subscribe.queue, &subscribe.destination);
-                Asked::Subscribe(*at, name.to_string(), queue.to_string())
+                let subscribed = Subscribed {
+                    queue: subscribe.queue.to_string(),
+                    is_red: subscribe.arguments.is_some(),
+                };
+                Asked::Subscribe(*at, subscribe.destination.to_string(), subscribed)
+            }
+            Request::Transfer {
+                destination,
+                message,
+                ..
+            } if destination.is_empty() => {
+                kind(&message.routing_key)?;
+                Asked::Publish(uid_of(message)?)
             }
             Request::Accept { transfers }
             | Request::Release { transfers, .. }
@@ -103,24 +136,29 @@ fn asked(command: &Command) -> Option<Asked> {
             Request::Acquire { transfers } => Asked::Acquire(*at, transfers.clone()),
             _ => return None,
         },
-        Command::Attach {
-            at,
-            name,
-            force: true,
-        } => Asked::Force(*at, name.clone()),
+        Command::Attach { at, name, force } => Asked::Attach {
+            at: *at,
+            name: name.clone(),
+            is_forced: *force,
+        },
         Command::Detach { at } => Asked::Detach(*at),
+        Command::GrantTimeout { at, timeout } => Asked::Grant(*at, *timeout),
+        Command::Tick => Asked::Tick,
         Command::ConnectionEnd { connection } => Asked::End(*connection),
-        Command::MemberDown { member, .. } => Asked::Down(*member),
+        Command::MemberDown { member, epoch } => Asked::Down(*member, *epoch),
         _ => return None,
     })
 }
 
 fn told(effect: &Effect) -> Option<Told> {
     Some(match effect {
-        Effect::Attached { channel, name, .. } => Told::Attached(*channel, name.to_vec()),
-        Effect::Detached { channel, .. } | Effect::Exception { channel, .. } => {
-            Told::Ended(*channel)
-        }
+        Effect::Attached {
+            channel,
+            name,
+            resumed,
+        } => Told::Attached(*channel, name.to_vec(), resumed.is_some()),
+        Effect::Detached { channel, .. } => Told::Detached(*channel),
+        Effect::Exception { channel, name, .. } => Told::Failed(*channel, name.to_vec()),
         Effect::Deliver(delivery) => Told::Delivered(Delivered {
             channel: delivery.channel,
             id: delivery.id.0,
@@ -141,7 +179,7 @@ impl<M: Machine> Machine for Watched<M> {
         if !is_first {
             return self.0.apply(batch, out);
         }
-        let origin = match batch.origin {
+        let mut origin = match batch.origin {
             Origin::Member { id, epoch, .. } => Some((id, epoch)),
             Origin::Port { .. } | Origin::Sequencer => None,
         };
@@ -151,10 +189,14 @@ impl<M: Machine> Machine for Watched<M> {
         if applied != Applied::Done {
             all.clear();
         }
+        if applied == Applied::Stale {
+            origin = None;
+        }
         let effects = out.effects[before..].iter();
         let told = effects.filter_map(|(key, effect)| Some((*key, told(effect)?)));
         let happened = Happened {
             index,
+            time: batch.time,
             origin,
             asked: all,
             told: told.collect(),
@@ -164,6 +206,10 @@ impl<M: Machine> Machine for Watched<M> {
             notes.happened.push(happened);
         });
         applied
+    }
+
+    fn core(&self) -> &Core {
+        self.0.core()
     }
 
     fn wants(&self) -> Wants {

@@ -173,6 +173,15 @@ fn whatever_happened_to_the_files_what_is_left_can_be_opened_after_a_repair() {
     println!("{damaged} of {count} were damaged");
 }
 
+/// Found by the test above: a gap took all of a segment that was open, and the seal of it stood behind
+/// its end.
+#[test]
+fn a_gap_at_the_end_of_a_segment_leaves_room_for_its_seal() {
+    try_repair(178_536_738_203_295)
+        .map(drop)
+        .expect("it goes on");
+}
+
 #[test]
 fn sound_store_is_told_and_left_alone() {
     let (disk, records) = some_segments(1);
@@ -225,6 +234,28 @@ fn repair_loses_the_damaged_record_and_no_other() {
     disk.flip(&file, (at + 3) * 8).expect("it is there");
     let repaired = repair(&disk, &mut |_| {}).expect("it can be");
     assert_eq!(repaired.set_aside, [format!("damaged-{file}-1")]);
+}
+
+#[test]
+fn what_leaves_no_gap_counts_as_set_aside_until_the_store_ends() {
+    for end in [None, Some(3000)] {
+        let (disk, _) = some_segments(2);
+        let file = name(4);
+        match end {
+            None => disk.lose(&file).expect("it is there"),
+            Some(at) => {
+                let mut octets = disk.contents(&file).expect("it is there");
+                octets.truncate(at);
+                disk.put(&file, &octets);
+            }
+        }
+        let repaired = repair(&disk, &mut |_| {}).expect("it can be");
+        assert!(repaired.report.gaps > 0, "{end:?}: {repaired:?}");
+        for _ in 0..2 {
+            let store = Store::open(&disk).expect("it was repaired");
+            assert_eq!(store.recovery.gaps, repaired.report.gaps, "{end:?}");
+        }
+    }
 }
 
 #[test]

@@ -62,6 +62,24 @@ impl Core {
             .any(|session| session.connection == publisher)
     }
 
+    /// Why a queue would refuse a message, without a trace of the question.
+    pub(super) fn refuses(&self, id: QueueId, stored: &Stored) -> Option<String> {
+        let (queue, message) = (self.queue(id), &stored.message);
+        let size = message.size();
+        if !queue.is_overfull_with(1, size) || self.keeps_out(id, stored) {
+            return None;
+        }
+        let is_refused = match queue.policy {
+            Policy::Reject => true,
+            Policy::SelfDestruct => false,
+            Policy::Ring | Policy::RingStrict => {
+                let is_larger = queue.limit.bytes.is_some_and(|max| size > max);
+                is_larger || matches!(room_for(queue, message), Room::Refused)
+            }
+        };
+        is_refused.then(|| queue.overflow_text(1, size))
+    }
+
     /// As `admits`, of a queue that would be too full.
     fn admits_to_full(
         &mut self,

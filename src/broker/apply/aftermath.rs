@@ -12,6 +12,7 @@ impl Core {
     /// Sees to the queues of which something follows.
     pub(in crate::broker) fn see_to_touched(&mut self, out: &mut Out) {
         while self.scratch.facts.has_touched() {
+            self.note_crossings();
             for id in self.scratch.facts.take_touched() {
                 self.see_to(id, out);
             }
@@ -23,31 +24,17 @@ impl Core {
             return;
         };
         let released = std::mem::take(&mut queue.flow.released);
-        let opened = queue.kind.take_opened();
+        let has_opened = queue.kind.has_opened();
         let may_go = queue.lifetime.policy == LifetimePolicy::UnusedAndEmpty;
         for transfer in released {
             self.release_transfer(transfer, out);
         }
-        if let Some(first) = opened {
-            self.offer_opened(id, first, out);
+        if has_opened {
+            self.dispatch(id, out);
         }
         if may_go {
             self.delete_if_unused(id, out);
         }
-    }
-
-    /// A group of messages is nobody's any more: who has passed its messages looks again.
-    fn offer_opened(&mut self, id: QueueId, first: u64, out: &mut Out) {
-        let Some(queue) = self.queues.get_mut(id.0) else {
-            return;
-        };
-        queue.ready.stir();
-        for id in &queue.selecting {
-            if let Some(subscription) = self.subscriptions.get_mut(id.0) {
-                subscription.look_again_from(first);
-            }
-        }
-        self.dispatch(id, out);
     }
 
     // Transfers that are held back.

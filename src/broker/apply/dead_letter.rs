@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::broker::blocks::Blocks;
 use crate::broker::core::{Core, Work};
-use crate::broker::dead::{Death, Reason};
+use crate::broker::dead::{Death, Reason, preserved};
 use crate::broker::effect::Out;
 use crate::broker::ids::{ExchangeId, GroupTime, QueueId, QueueRef};
 use crate::broker::message::{BodyHandle, Stored};
@@ -16,7 +16,8 @@ use crate::broker::queue::{Entry, Queue, Remains};
 
 impl Core {
     /// Lets a message die: it leaves its queue, and goes to the alternate exchange if there is one and
-    /// the queue's arguments want that of the reason. False when it is not there.
+    /// the queue's arguments want that of the reason, or the message itself does ([`preserved`]). False
+    /// when it is not there.
     ///
     /// Where it goes is seen to as work: now, when the caller lets work be done
     /// ([`Core::run_work`]), or in the next `Continue` entry.
@@ -24,19 +25,24 @@ impl Core {
         let Some(found) = self.live_queue(queue) else {
             return false;
         };
-        if found.entries.get(position).is_none() {
+        let Some(entry) = found.entries.get(position) else {
             return false;
-        }
+        };
         let has_alternate = found.alternate.is_some();
+        // Without an alternate exchange there is nothing to ask the message for.
+        let says = match has_alternate {
+            true => preserved(&entry.stored.message),
+            false => None,
+        };
+        let goes_on = has_alternate && says.unwrap_or(found.dead_letters.takes(reason));
         match reason {
             Reason::Expired => found.counters.discards_ttl += 1,
             Reason::Oldest | Reason::LowPriority => found.counters.discards_ring += 1,
             Reason::Replaced => found.counters.discards_last_value += 1,
-            Reason::Rejected | Reason::OverDelivered => {
-                found.counters.discards_subscriber += u64::from(!has_alternate);
-            }
+            // As in qpidd, wherever the message goes.
+            Reason::Rejected | Reason::OverDelivered => found.counters.discards_subscriber += 1,
         }
-        if !has_alternate || !found.dead_letters.takes(reason) {
+        if !goes_on {
             return self.dequeue(queue, position);
         }
         let death = self.death(queue.id, reason);
@@ -74,7 +80,12 @@ impl Core {
         let found = found.filter(|found| found.reference == queue)?;
         let alternate = self.exchanges.get(found.alternate?.0);
         let is_durable = alternate.is_some_and(|exchange| exchange.is_durable);
-        let entry = found.leave(position, is_durable, death, &mut self.scratch.facts)?;
+        let entry = found.leave(
+            position,
+            is_durable,
+            death,
+            (&mut self.held, &mut self.scratch.facts),
+        )?;
         found.counters.reroutes += 1;
         found.counters.dead.count(reason);
         self.counters.dead.count(reason);
@@ -136,6 +147,7 @@ impl Core {
         let mut headers = headers.unwrap_or_default();
         death.mark(
             &mut headers,
+            self.agents.wall(death.time),
             entry.deliveries,
             path.as_deref().unwrap_or_default(),
         );

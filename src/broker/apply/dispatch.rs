@@ -222,7 +222,26 @@ impl Core {
         }
     }
 
+    /// A group of messages is nobody's any more, if one is: who has passed its messages looks again. Before
+    /// anybody is offered one, since a command may free a group and bring more of it.
+    #[inline]
+    fn look_at_opened(&mut self, id: QueueId) {
+        let Some(queue) = self.queues.get_mut(id.0) else {
+            return;
+        };
+        let Some(first) = queue.kind.take_opened() else {
+            return;
+        };
+        queue.ready.stir();
+        for id in &queue.selecting {
+            if let Some(subscription) = self.subscriptions.get_mut(id.0) {
+                subscription.look_again_from(first);
+            }
+        }
+    }
+
     fn dispatch_acquiring(&mut self, id: QueueId, out: &mut Out) -> bool {
+        self.look_at_opened(id);
         while let Some(queue) = self.queues.get_mut(id.0)
             && queue.available > 0
             && let Some(front) = queue.ready.take()

@@ -1,18 +1,20 @@
 //! The `dtx` class: branches of distributed transactions. Results and exceptions are qpidd's.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use super::message::Returned;
+use super::publish::too_many_places;
 use super::refuse;
 use crate::broker::branch::{Acquired, Association, Branch, BranchState, DtxRequest, Xid};
 use crate::broker::command::Refusal;
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::Out;
-use crate::broker::ids::{GroupTime, QueueRef, SessionId};
+use crate::broker::ids::{GroupTime, SessionId};
 use crate::broker::limits;
 use crate::broker::plant::{Plant, is_planted};
+use crate::broker::publishes::TransactionPublish;
 use crate::broker::queue::policy::Policy;
-use crate::broker::session::{Transaction, TransactionPublish};
+use crate::broker::session::Transaction;
 use crate::wire::{
     Array, CommandId, DtxGetTimeoutResult, DtxRecoverResult, DtxXaResult, ErrorCode, Struct32,
     XaStatus,
@@ -69,6 +71,7 @@ impl Core {
                 return Ok(());
             }
             DtxRequest::SetTimeout { xid, timeout } => return self.dtx_set_timeout(&xid, timeout),
+            DtxRequest::Forget { xid } => return self.dtx_forget(&xid),
         };
         self.answer(id, command, Struct32::of(&DtxXaResult { status }), out);
         self.run_work(out);
@@ -106,6 +109,9 @@ impl Core {
             return Err(invalid("Session has not been selected for use with dtx"));
         };
         if let Some(association) = &session.association {
+            if association.xid == xid && !join && !resume {
+                return Err(is_known(&xid));
+            }
             let text = format_args!("Session is associated with xid {}", association.xid);
             return Err(illegal(text));
         }
@@ -117,12 +123,7 @@ impl Core {
             };
         }
         match self.branches.get(&xid).map(|branch| branch.state) {
-            Some(_) if !join => {
-                let text = format_args!(
-                    "Xid {xid} is already known (use 'join' to add work to an existing xid)"
-                );
-                return Err(refuse(ErrorCode::NOT_ALLOWED, text));
-            }
+            Some(_) if !join => return Err(is_known(&xid)),
             Some(BranchState::RolledBack { is_timed_out }) => return Ok(undone(is_timed_out)),
             Some(BranchState::Prepared(_)) => {
                 let text = format_args!("Branch with xid {xid} has been completed!");
@@ -246,7 +247,12 @@ impl Core {
         let Some(session) = self.branches.remove_session(id) else {
             return;
         };
-        let associated = session.association.map(|association| association.xid);
+        let associated = session.association.map(|association| {
+            if let Some(local) = &association.local {
+                self.forget_publishes(&local.publishes);
+            }
+            association.xid
+        });
         for xid in associated.into_iter().chain(session.suspended) {
             let is_active = self.branches.open_in(&xid, id).is_some();
             self.branches.set_open(&xid, id, false);
@@ -268,6 +274,7 @@ impl Core {
         let Some(branch) = self.branches.open_in(xid, id) else {
             return Ok(());
         };
+        let places = branch.publishes.places() + publish.queues.len();
         let is_over = branch.bytes.saturating_add(bytes) > limits::TRANSACTION_BYTES_MAX
             || branch.publishes.len() >= limits::TRANSACTION_OPERATIONS_MAX
             || held.saturating_add(bytes) > limits::BRANCHES_BYTES_MAX;
@@ -275,6 +282,10 @@ impl Core {
             let text = "the branch publishes more than a broker can hold";
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
+        if places > limits::TRANSACTION_PLACES_MAX {
+            return Err(too_many_places());
+        }
+        self.held.come_to_transaction(&publish);
         self.branches.publish(xid, publish, bytes);
         Ok(())
     }
@@ -297,6 +308,19 @@ impl Core {
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
         Ok(())
+    }
+
+    /// `dtx.forget`: of a branch that the broker decided alone, which is one whose time ran out.
+    /// 0-10: dtx.forget: unknown-xid, not-disassociated, illegal-state.
+    fn dtx_forget(&mut self, xid: &Xid) -> Result<(), Refusal> {
+        match self.ended_branch(xid)? {
+            BranchState::RolledBack { is_timed_out: true } => Ok(()),
+            _ => {
+                let text =
+                    format_args!("Branch with xid {xid} was not decided by the broker alone");
+                Err(illegal(text))
+            }
+        }
     }
 
     // What becomes of branches.
@@ -390,6 +414,7 @@ impl Core {
             return Ok(XaStatus::XA_RBTIMEOUT);
         }
         if let Some(branch) = self.complete_branch(xid) {
+            self.forget_publishes(&branch.publishes);
             self.give_back_later(branch.accepts);
         }
         Ok(XaStatus::XA_OK)
@@ -410,7 +435,8 @@ impl Core {
     /// Undoes an active branch, and remembers it for a while.
     fn undo_branch(&mut self, xid: &Xid, is_timed_out: bool) {
         let forgotten = self.time.plus(limits::UNDONE_BRANCH_MS);
-        let accepted = self.branches.roll_back(xid, is_timed_out, forgotten);
+        let (publishes, accepted) = self.branches.roll_back(xid, is_timed_out, forgotten);
+        self.forget_publishes(&publishes);
         self.give_back_later(accepted);
     }
 
@@ -453,37 +479,27 @@ impl Core {
 
     // Room in queues.
 
-    /// How much a branch publishes to each queue.
-    fn depths_of(&self, xid: &Xid) -> BTreeMap<QueueRef, (u64, u64)> {
-        let branch = self.branches.get(xid);
-        let mut depths: BTreeMap<QueueRef, (u64, u64)> = BTreeMap::new();
-        for publish in branch.into_iter().flat_map(|branch| &branch.publishes) {
-            for queue in &publish.queues {
-                let (count, bytes) = depths.entry(*queue).or_default();
-                *count += 1;
-                *bytes += publish.stored.message.size();
-            }
-        }
-        depths
-    }
-
     /// Whether a queue has no room for what a branch publishes. What it accepts makes none.
-    fn is_too_much(&mut self, xid: &Xid) -> bool {
-        let mut depths = self.depths_of(xid).into_iter();
-        depths.any(|(reference, (count, bytes))| {
-            let queue = self.live_queue(reference);
-            queue.is_some_and(|queue| queue.overflow_by(count, bytes).is_some())
-        })
+    fn is_too_much(&self, xid: &Xid) -> bool {
+        let branch = self.branches.get(xid);
+        branch.is_some_and(|branch| self.overflow_of(&branch.publishes).is_some())
     }
 
     /// Keeps the room that a prepared branch takes, or frees it. A queue that makes room for what comes
     /// keeps none.
     fn promise(&mut self, xid: &Xid, is_kept: bool) {
-        let state = self.branches.get(xid).map(|branch| branch.state);
-        if !matches!(state, Some(BranchState::Prepared(_))) {
+        let branch = self.branches.get(xid);
+        let is_prepared = |branch: &&Branch| matches!(branch.state, BranchState::Prepared(_));
+        let Some(branch) = branch.filter(is_prepared) else {
             return;
-        }
-        for (reference, (count, bytes)) in self.depths_of(xid) {
+        };
+        // What a queue's arguments keep out: those stay as they are, so that as much room is freed as was
+        // kept.
+        let depths = self.depths_of(&branch.publishes, |queue, stored| {
+            let rules = queue.rules.as_ref();
+            rules.is_none_or(|rules| rules.admit(&stored.message))
+        });
+        for (reference, (count, bytes)) in depths {
             let Some(queue) = self.live_queue(reference) else {
                 continue;
             };
@@ -536,4 +552,11 @@ impl Core {
         }
         Ok(())
     }
+}
+
+/// What is told of a branch that is there and is to be started. qpidd's words.
+fn is_known(xid: &Xid) -> Refusal {
+    let text =
+        format_args!("Xid {xid} is already known (use 'join' to add work to an existing xid)");
+    refuse(ErrorCode::NOT_ALLOWED, text)
 }

@@ -5,8 +5,9 @@ use crate::broker::arguments;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::effect::Out;
+use crate::broker::event::Event;
 use crate::broker::exchange::{BoundAt, Kind, bound_result};
-use crate::broker::exchanges::Exchange;
+use crate::broker::exchanges::{Exchange, is_reserved};
 use crate::broker::facts::Fact;
 use crate::broker::ids::{ExchangeId, QueueId, SessionId};
 use crate::broker::limits;
@@ -27,12 +28,8 @@ impl Core {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         let name = &declare.exchange;
-        let alternate = match declare.alternate_exchange.as_deref() {
-            None | Some("") => None,
-            Some(alternate) => Some(self.exchange_named(alternate)?),
-        };
-        let is_reserved = name.starts_with("amq.") || name.starts_with("qpid.");
-        if is_reserved && !declare.passive {
+        let alternate = self.alternate_of(declare.alternate_exchange.as_deref())?;
+        if is_reserved(name) && !declare.passive {
             let text = format_args!(
                 "Exchange names beginning with \"amq.\" or \"qpid.\" are reserved. (exchange=\"{name}\")"
             );
@@ -45,22 +42,59 @@ impl Core {
         if declare.passive {
             return self.exchange_named(name).map(|_| ());
         }
-        let Some(kind) = Kind::of_type(&declare.r#type) else {
+        self.make_exchange(declare, alternate)
+    }
+
+    /// Makes an exchange of a name that no other has.
+    pub(super) fn make_exchange(
+        &mut self,
+        declare: ExchangeDeclare,
+        alternate: Option<ExchangeId>,
+    ) -> Result<(), Refusal> {
+        let mut exchange = self.declared(&declare)?;
+        exchange.alternate = alternate;
+        self.see_room_for_exchanges(1)?;
+        let arguments = exchange.arguments.clone();
+        let id = self.add_exchange(exchange);
+        self.say_exchange_declared(id);
+        self.happened_by(|requester| Event::ExchangeDeclare {
+            requester,
+            exchange: declare.exchange,
+            kind: declare.r#type,
+            alternate: declare.alternate_exchange.unwrap_or_default(),
+            is_durable: declare.durable,
+            is_auto_delete: declare.auto_delete,
+            arguments,
+        });
+        Ok(())
+    }
+
+    /// An exchange as it is declared, without its alternate.
+    ///
+    /// # Errors
+    /// There is no such type, or it cannot do what is asked of it.
+    pub(super) fn declared(&self, declare: &ExchangeDeclare) -> Result<Exchange, Refusal> {
+        let Some(kind) = Kind::of_type(&declare.r#type).filter(Kind::can_be_declared) else {
             let text = format_args!("Exchange type not implemented: {}", declare.r#type);
             return Err(refuse(ErrorCode::NOT_FOUND, text));
         };
-        if self.exchanges.len() >= limits::EXCHANGES_MAX {
+        let mut exchange = Exchange::new(declare.exchange.clone(), kind);
+        exchange.is_durable = declare.durable;
+        exchange.is_auto_delete = declare.auto_delete;
+        exchange.arguments = declare.arguments.clone().unwrap_or_default();
+        exchange.routed = Routed::of(&exchange.arguments);
+        exchange.created = self.time;
+        Self::see_that_xml_can(&exchange)?;
+        Ok(exchange)
+    }
+
+    /// # Errors
+    /// There are too many exchanges for so many more.
+    pub(super) fn see_room_for_exchanges(&self, more: usize) -> Result<(), Refusal> {
+        if self.exchanges.len() + more > limits::EXCHANGES_MAX {
             let text = "a broker can have no more exchanges";
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
-        let mut exchange = Exchange::new(name.clone(), kind);
-        exchange.is_durable = declare.durable;
-        exchange.is_auto_delete = declare.auto_delete;
-        exchange.alternate = alternate;
-        exchange.arguments = declare.arguments.unwrap_or_default();
-        exchange.routed = Routed::of(&exchange.arguments);
-        let id = self.add_exchange(exchange);
-        self.say_exchange_declared(id);
         Ok(())
     }
 
@@ -88,18 +122,34 @@ impl Core {
 
     /// `exchange.delete`. Unlike in qpidd `if-unused` counts: an exchange with bindings stays.
     pub(super) fn exchange_delete(&mut self, delete: &ExchangeDelete) -> Result<(), Refusal> {
+        let id = self.check_exchange_deletion(delete, 0)?;
+        self.remove_exchange(id);
+        Ok(())
+    }
+
+    /// The exchange that is to be deleted, when so many of those go with it that have it for alternate.
+    ///
+    /// # Errors
+    /// It stays.
+    pub(super) fn check_exchange_deletion(
+        &self,
+        delete: &ExchangeDelete,
+        released: usize,
+    ) -> Result<ExchangeId, Refusal> {
         let name = &*delete.exchange;
         if name.is_empty() {
             let text = "Delete not allowed for default exchange";
             return Err(refuse(ErrorCode::INVALID_ARGUMENT, text));
         }
         let id = self.exchange_named(name)?;
-        let exchange = self.exchange_mut(id);
-        if exchange.is_standard() {
+        let Some(exchange) = self.exchange_at(id) else {
+            return Ok(id);
+        };
+        if exchange.is_standard() || exchange.face.is_some() {
             let text = format_args!("Exchange {name} is a standard exchange and cannot be deleted");
             return Err(refuse(ErrorCode::NOT_ALLOWED, text));
         }
-        if exchange.alternate_users > 0 {
+        if exchange.alternate_users as usize > released {
             let text = format_args!("Cannot delete {name}, in use as alternate-exchange.");
             return Err(refuse(ErrorCode::NOT_ALLOWED, text));
         }
@@ -107,15 +157,16 @@ impl Core {
             let text = format_args!("Cannot delete exchange {name}; exchange in use");
             return Err(refuse(ErrorCode::PRECONDITION_FAILED, text));
         }
-        self.remove_exchange(id);
-        Ok(())
+        Ok(id)
     }
 
-    fn remove_exchange(&mut self, id: ExchangeId) {
+    /// Takes an exchange out of the world that is no other's alternate.
+    pub(super) fn remove_exchange(&mut self, id: ExchangeId) {
         let Some(exchange) = self.exchanges.remove(id.0) else {
             return;
         };
         self.exchange_names.remove(&exchange.name);
+        self.xml.forget_exchange(id, &exchange.kind);
         if let Some(last) = exchange
             .routed
             .as_ref()
@@ -130,11 +181,15 @@ impl Core {
                 .defined(|| Fact::ExchangeDeleted { name });
         }
         for binding in exchange.kind.bindings() {
-            self.queue_mut(binding.queue).bound_to.remove(&id);
+            self.queue_mut(binding.queue).unbound(id, true);
         }
         if let Some(alternate) = exchange.alternate {
             self.exchange_mut(alternate).alternate_users -= 1;
         }
+        self.happened_by(|requester| Event::ExchangeDelete {
+            requester,
+            exchange: exchange.name.clone(),
+        });
         // The slot may be used again; no session may unbind there what it did not bind.
         let sessions: Vec<u32> = self.sessions.iter().map(|(slot, _)| slot).collect();
         for slot in sessions {
@@ -147,7 +202,8 @@ impl Core {
     fn remove_exchange_if_unused(&mut self, id: ExchangeId) {
         let exchange = self.exchange_mut(id);
         let is_unused = exchange.kind.binding_count() == 0 && exchange.alternate_users == 0;
-        if exchange.is_auto_delete && is_unused && !exchange.is_standard() {
+        let stays = exchange.is_standard() || exchange.face.is_some();
+        if exchange.is_auto_delete && is_unused && !stays {
             self.remove_exchange(id);
         }
     }
@@ -178,10 +234,11 @@ impl Core {
         Ok(())
     }
 
-    /// The queue and exchange of a bind or unbind that is allowed.
-    fn bindable(
+    /// The queue and exchange of a bind or unbind that is allowed, by a session or by management, which
+    /// owns no queue.
+    pub(super) fn bindable(
         &self,
-        id: SessionId,
+        by: Option<SessionId>,
         queue: &str,
         exchange: &str,
     ) -> Result<(QueueId, ExchangeId), Refusal> {
@@ -191,25 +248,26 @@ impl Core {
             let text = "Bind not allowed for default exchange";
             return Err(refuse(ErrorCode::INVALID_ARGUMENT, text));
         }
-        if self.queue(queue_id).is_locked_for(Some(id)) {
+        if self.queue(queue_id).is_locked_for(by) {
             let text = format_args!("Cannot bind exclusive queue {queue} of another session");
             return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
         }
         Ok((queue_id, exchange_id))
     }
 
-    /// `exchange.bind`: again with the same key and arguments it is done already.
+    /// `exchange.bind`, by a session or by management: again with the same key and arguments it is done
+    /// already.
     pub(super) fn exchange_bind(
         &mut self,
-        id: SessionId,
+        by: Option<SessionId>,
         bind: ExchangeBind,
         out: &mut Out,
     ) -> Result<(), Refusal> {
-        let (queue_id, exchange_id) = self.bindable(id, &bind.queue, &bind.exchange)?;
+        let (queue_id, exchange_id) = self.bindable(by, &bind.queue, &bind.exchange)?;
         let arguments = bind.arguments.unwrap_or_default();
         let is_scoped = arguments::is_session_scoped(&arguments);
         if is_scoped {
-            self.make_room_for_scoped(id)?;
+            self.make_room_for_scoped(by)?;
         }
         let exchange = self.exchange_mut(exchange_id);
         if exchange.kind.binding_count() >= limits::BINDINGS_PER_EXCHANGE_MAX {
@@ -225,9 +283,8 @@ impl Core {
         let replaces = exchange.kind.replaces_arguments(&arguments);
         for queue in displaced {
             self.say_unbound(exchange_id, queue, &key);
-            if !self.exchange_mut(exchange_id).kind.has_queue(queue) {
-                self.queue_mut(queue).bound_to.remove(&exchange_id);
-            }
+            let was_last = !self.exchange_mut(exchange_id).kind.has_queue(queue);
+            self.queue_mut(queue).unbound(exchange_id, was_last);
         }
         if is_new && !is_scoped || !is_new && replaces {
             self.say_bound(exchange_id, queue_id, &key, &arguments);
@@ -236,18 +293,30 @@ impl Core {
             out.rests_on_facts |= self.durable_ends(exchange_id, queue_id).is_some();
             return Ok(());
         }
+        self.exchange_mut(exchange_id).watch();
+        self.note_xml_change(exchange_id, &key);
         let reference = {
             let queue = self.queue_mut(queue_id);
-            queue.bound_to.insert(exchange_id);
+            queue.bound(exchange_id);
             queue.reference
         };
-        if is_scoped {
+        if is_scoped && let Some(id) = by {
             let binding = ScopedBinding {
                 exchange: exchange_id,
                 queue: reference,
                 key: key.clone(),
             };
             self.session_mut(id).scoped_bindings.insert(binding);
+        }
+        self.happened_by(|requester| Event::Bind {
+            requester,
+            exchange: bind.exchange,
+            queue: bind.queue,
+            key: key.clone(),
+            arguments: arguments.clone(),
+        });
+        if let Kind::Failover(_) = self.exchange_mut(exchange_id).kind {
+            self.tell_where_members_are(&[queue_id], out);
         }
         if self.exchange_mut(exchange_id).routed.is_some() {
             self.give_initial(exchange_id, queue_id, (&key, &arguments), out);
@@ -284,13 +353,18 @@ impl Core {
             return;
         }
         exchange.counters.routes += 1;
+        let queue = self.redirects.place(queue);
         // Err: the queue has counted it as an overflow; that it is bound is none the worse for it.
         let _ = self.enqueue(queue, last.stored, last.expires, out);
     }
 
     /// Sees to it that a session can have one more binding that ends with it. Those of queues that
     /// are no more are forgotten when there are many.
-    fn make_room_for_scoped(&mut self, id: SessionId) -> Result<(), Refusal> {
+    fn make_room_for_scoped(&mut self, by: Option<SessionId>) -> Result<(), Refusal> {
+        let Some(id) = by else {
+            let text = "a binding of a session's scope needs a session";
+            return Err(refuse(ErrorCode::INVALID_ARGUMENT, text));
+        };
         if self.session(id).scoped_bindings.len() < limits::SCOPED_BINDINGS_PER_SESSION_MAX {
             return Ok(());
         }
@@ -312,7 +386,7 @@ impl Core {
         unbind: &ExchangeUnbind,
         out: &mut Out,
     ) -> Result<(), Refusal> {
-        let (queue, exchange) = self.bindable(id, &unbind.queue, &unbind.exchange)?;
+        let (queue, exchange) = self.bindable(Some(id), &unbind.queue, &unbind.exchange)?;
         out.rests_on_facts |= self.durable_ends(exchange, queue).is_some();
         let binding = ScopedBinding {
             exchange,
@@ -334,18 +408,29 @@ impl Core {
         if !found.kind.unbind(queue, key) {
             return;
         }
-        if !found.kind.has_queue(queue) {
-            self.queue_mut(queue).bound_to.remove(&exchange);
-        }
+        found.watch();
+        let was_last = !found.kind.has_queue(queue);
+        self.queue_mut(queue).unbound(exchange, was_last);
+        self.note_xml_change(exchange, key);
         if !is_scoped {
             self.say_unbound(exchange, queue, key);
         }
+        self.happened_unbound(exchange, queue, key);
         self.remove_exchange_if_unused(exchange);
     }
 
     /// Takes all bindings of a queue that is no more from an exchange.
     pub(super) fn unbind_queue_everywhere(&mut self, exchange: ExchangeId, queue: QueueId) {
-        self.exchange_mut(exchange).kind.unbind_queue(queue);
+        let keys = match &self.exchange_mut(exchange).kind {
+            Kind::Xml(xml) => xml.keys_of(queue),
+            _ => Vec::new(),
+        };
+        let found = self.exchange_mut(exchange);
+        found.kind.unbind_queue(queue);
+        found.watch();
+        for key in keys {
+            self.note_xml_change(exchange, &key);
+        }
         self.remove_exchange_if_unused(exchange);
     }
 

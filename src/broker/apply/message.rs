@@ -9,8 +9,9 @@ use crate::broker::branch::Xid;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::credit::Credit;
-use crate::broker::dead::Reason;
+use crate::broker::dead::{Reason, preserved};
 use crate::broker::effect::{Out, Tag};
+use crate::broker::event::Event;
 use crate::broker::ids::{QueueId, QueueRef, SessionId, SubscriptionId};
 use crate::broker::limits;
 use crate::broker::plant::{Plant, is_planted};
@@ -91,12 +92,15 @@ impl Core {
         }
         queue.was_used = true;
         queue.subscriptions.insert(slot);
+        let consumers = queue.subscriptions.len() as u64;
+        queue.watched.consumers.rise(consumers);
         if selects {
             queue.selecting.insert(slot);
         }
         if subscribe.exclusive && is_acquiring {
             queue.exclusive_subscription = Some(slot);
         }
+        self.happened_subscribed(slot);
         self.session_mut(id)
             .subscriptions
             .insert(subscribe.destination, slot);
@@ -124,13 +128,16 @@ impl Core {
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
         let queue = self.queue(queue_id);
-        if queue.is_locked_for(Some(id)) {
+        let is_browsing =
+            subscribe.acquire_mode != AcquireMode::PRE_ACQUIRED || queue.is_browse_only;
+        // As in qpidd: what is another session's own can be looked at.
+        if queue.is_locked_for(Some(id)) && !is_browsing {
             let text = format_args!("Cannot subscribe to exclusive queue {}", queue.name);
             return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
         }
         // Browsers have nothing to do with an exclusive subscription, as in qpidd: it does not keep
         // them out, and they cannot have one.
-        if subscribe.acquire_mode != AcquireMode::PRE_ACQUIRED || queue.is_browse_only {
+        if is_browsing {
             return Ok(queue_id);
         }
         if queue.exclusive_subscription.is_some() {
@@ -167,6 +174,8 @@ impl Core {
         }
         let queue = self.queues.get_mut(subscription.queue.0)?;
         queue.subscriptions.remove(&id);
+        let consumers = queue.subscriptions.len() as u64;
+        queue.watched.consumers.sink(consumers);
         queue.selecting.remove(&id);
         queue.flushing.remove(&id);
         if subscription.is_ready {
@@ -212,6 +221,10 @@ impl Core {
     ) -> Result<(), Refusal> {
         let subscription = self.subscription_named(id, destination)?;
         self.session_mut(id).subscriptions.remove(destination);
+        self.happened_by(|requester| Event::Unsubscribe {
+            requester,
+            destination: destination.into(),
+        });
         if let Some(queue) = self.remove_subscription(subscription) {
             self.delete_if_unused(queue, out);
         }
@@ -514,7 +527,8 @@ impl Core {
         let Some(queue) = queue.filter(|found| found.reference == reference) else {
             return false;
         };
-        if set_redelivered && queue.has_been_delivered_too_often(position) {
+        if set_redelivered && queue.has_been_delivered_too_often(position, &mut self.scratch.facts)
+        {
             return self.die(reference, position, Reason::OverDelivered);
         }
         let facts = &mut self.scratch.facts;
@@ -570,10 +584,23 @@ impl Core {
         let death = self.death(queue.id, Reason::Rejected);
         let found = self.queues.get_mut(queue.id.0);
         let found = found.filter(|found| found.reference == queue)?;
-        if found.alternate.is_some() {
-            return self.take_dead(queue, position, Reason::Rejected, death.as_ref());
+        let entry = found.entries.get(position)?;
+        if found.alternate.is_some() && preserved(&entry.stored.message) == Some(false) {
+            found.counters.discards_subscriber += 1;
+            self.dequeue(queue, position);
+            return None;
         }
-        let entry = found.leave(position, false, None, &mut self.scratch.facts)?;
+        let entry = match found.alternate {
+            Some(_) => self.take_dead(queue, position, Reason::Rejected, death.as_ref()),
+            None => found.leave(
+                position,
+                false,
+                None,
+                (&mut self.held, &mut self.scratch.facts),
+            ),
+        }?;
+        // As in qpidd, wherever the message goes.
+        let found = self.queues.get_mut(queue.id.0)?;
         found.counters.discards_subscriber += 1;
         Some(entry)
     }

@@ -6,15 +6,23 @@ mod dead_letter;
 mod dispatch;
 mod dtx;
 mod exchange;
+mod failover;
+mod guarded;
+mod happened;
+mod import;
 mod lost;
+mod management;
 mod message;
 mod publish;
 mod queue;
+pub(in crate::broker) mod redirect;
 mod resume;
 mod session;
+mod take;
 mod transaction;
 mod unroutable;
 mod work;
+mod xml;
 
 use super::command::Refusal;
 use super::core::Core;
@@ -88,6 +96,18 @@ impl Core {
         found
             .filter(|found| found.reference == queue)
             .is_some_and(|found| found.dequeue(position, &mut self.held, &mut self.scratch.facts))
+    }
+
+    /// The same, by a transaction.
+    fn dequeue_committed(&mut self, queue: QueueRef, position: u64) {
+        if let Some(found) = self.live_queue(queue)
+            && let Some(entry) = found.entries.get(position)
+        {
+            let bytes = entry.stored.message.size();
+            found.counters.transaction_dequeues += 1;
+            found.counters.transaction_bytes_dequeued += bytes;
+        }
+        self.dequeue(queue, position);
     }
 
     pub(super) fn exchange_mut(&mut self, id: ExchangeId) -> &mut Exchange {

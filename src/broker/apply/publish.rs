@@ -7,17 +7,27 @@ use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::dead::Reason;
 use crate::broker::effect::Out;
+use crate::broker::exchange::Kind;
 use crate::broker::ids::{ExchangeId, GroupTime, QueueId, QueueRef, SessionId};
 use crate::broker::limits;
 use crate::broker::message::{Message, Stored};
 use crate::broker::parts::TransferOfParts;
+use crate::broker::publishes::{Publishes, TransactionPublish};
 use crate::broker::queue::flow::HeldTransfer;
-use crate::broker::queue::kind::Kind;
+use crate::broker::queue::kind;
 use crate::broker::queue::policy::Policy;
 use crate::broker::queue::{Entry, EntryState};
 use crate::broker::routed::Last;
-use crate::broker::session::TransactionPublish;
 use crate::wire::{AcceptMode, CommandId, ErrorCode, Text};
+
+/// What a session is told whose transaction or branch publishes to more queues than one entry can fill.
+pub(super) fn too_many_places() -> Refusal {
+    let most = limits::TRANSACTION_PLACES_MAX;
+    let text = format_args!(
+        "the transaction publishes to more than {most} places in queues, all of which one commit has to fill"
+    );
+    refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text)
+}
 
 impl Core {
     /// `message.transfer` from a client. In a transaction the message is routed now and enqueued at
@@ -32,12 +42,19 @@ impl Core {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         let exchange = self.exchange_named(destination)?;
+        if let Some(face) = self.exchange_mut(exchange).face
+            && !self.give_to_agent(id, face, &message, out)?
+        {
+            return self.accept_transfer(id, command, accept_mode);
+        }
         let mut stored = Stored {
             handle: self.scratch.handle,
             publisher: self.session(id).connection,
             message,
         };
         let mut matched = std::mem::take(&mut self.scratch.matched);
+        let is_transacted = self.session(id).transaction.is_some();
+        self.scratch.last_of = is_transacted.then(Vec::new);
         self.route(exchange, &mut stored, None, &mut matched);
         if (matched.is_empty() || stored.message.is_immediate())
             && let Some(code) = self.goes_nowhere(exchange, &mut stored, &mut matched)
@@ -45,11 +62,13 @@ impl Core {
             && !stored.message.is_discarded_unroutable()
         {
             self.scratch.matched = matched;
+            self.scratch.last_of = None;
             self.reject_transfer(id, command, code);
             return Ok(());
         }
-        let routed = if self.session(id).transaction.is_some() {
-            self.publish_in_transaction(id, stored, &matched)
+        let last_of = self.scratch.last_of.take();
+        let routed = if let Some(last_of) = last_of {
+            self.publish_in_transaction(id, stored, (&matched, last_of))
         } else {
             let session = id;
             self.scratch.transfer = Some(HeldTransfer { session, command });
@@ -63,6 +82,15 @@ impl Core {
         if self.is_held(id, command, accept_mode == AcceptMode::EXPLICIT) {
             return Ok(());
         }
+        self.accept_transfer(id, command, accept_mode)
+    }
+
+    fn accept_transfer(
+        &mut self,
+        id: SessionId,
+        command: CommandId,
+        accept_mode: AcceptMode,
+    ) -> Result<(), Refusal> {
         if accept_mode == AcceptMode::EXPLICIT
             && let Some(session) = self.sessions.get_mut(id.0)
         {
@@ -96,7 +124,7 @@ impl Core {
         &mut self,
         id: SessionId,
         stored: Stored,
-        matched: &[QueueId],
+        (matched, last_of): (&[QueueId], Vec<Text>),
     ) -> Result<(), Refusal> {
         let expires = self.expiry(&stored.message);
         let queues: Vec<QueueRef> = matched
@@ -109,19 +137,29 @@ impl Core {
             stored,
             expires,
             queues,
+            last_of,
         };
         if let Some(xid) = self.branches.associated(id).cloned() {
             return self.publish_in_branch(id, &xid, publish, bytes);
         }
         let transaction = self.session_mut(id).transaction.get_or_insert_default();
         transaction.bytes = transaction.bytes.saturating_add(bytes);
+        let places = transaction.publishes.places() + publish.queues.len();
         if transaction.bytes > limits::TRANSACTION_BYTES_MAX
             || transaction.publishes.len() >= limits::TRANSACTION_OPERATIONS_MAX
         {
             let text = "the open transaction publishes more than a broker can hold";
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
-        transaction.publishes.push(publish);
+        if places > limits::TRANSACTION_PLACES_MAX {
+            return Err(too_many_places());
+        }
+        self.held.come_to_transaction(&publish);
+        self.session_mut(id)
+            .transaction
+            .get_or_insert_default()
+            .publishes
+            .push(publish);
         Ok(())
     }
 
@@ -144,6 +182,9 @@ impl Core {
             }
             self.route_at(id, &stored.message, matched);
             if !matched.is_empty() {
+                if !self.redirects.is_empty() {
+                    self.redirect_matched(matched);
+                }
                 return;
             }
             next = self.exchange_mut(id).alternate;
@@ -170,12 +211,27 @@ impl Core {
         if !routed.keeps_last {
             return;
         }
-        let stored = stored.clone();
-        let before = routed.last.replace(Last { stored, expires });
-        let message = routed.last.as_ref().map(|last| last.stored.message.clone());
-        if let Some(message) = message {
-            self.held.come(&message);
+        let name = self.exchange_mut(id).name.clone();
+        match &mut self.scratch.last_of {
+            // It is not published before its transaction is committed.
+            Some(last_of) => last_of.push(name),
+            None => self.keep_last(&name, stored, expires),
         }
+    }
+
+    /// A message is the last that an exchange has routed, if the exchange is there and keeps it.
+    fn keep_last(&mut self, exchange: &str, stored: &Stored, expires: GroupTime) {
+        let Some(id) = self.exchange_names.get(exchange).copied() else {
+            return;
+        };
+        let routed = self.exchange_mut(id).routed.as_mut();
+        let Some(routed) = routed.filter(|routed| routed.keeps_last) else {
+            return;
+        };
+        let stored = stored.clone();
+        let message = stored.message.clone();
+        let before = routed.last.replace(Last { stored, expires });
+        self.held.come(&message);
         if let Some(before) = before {
             self.held.leave(&before.stored.message);
         }
@@ -184,9 +240,12 @@ impl Core {
     fn route_at(&mut self, id: ExchangeId, message: &Message, matched: &mut Vec<QueueId>) {
         let key = message.routing_key.as_str();
         let by_name = self.queue_names.get(key).copied();
-        let exchange = self.exchange_mut(id);
+        let exchange = self.exchanges.get_mut(id.0);
+        let exchange = exchange.expect("an exchange in use as alternate is not deleted");
         if exchange.is_default() {
             matched.extend(by_name);
+        } else if let Kind::Xml(xml) = &mut exchange.kind {
+            xml.route(key, &self.scratch.matching, matched);
         } else {
             exchange
                 .kind
@@ -195,7 +254,11 @@ impl Core {
         exchange.counters.receives += 1;
         exchange.counters.bytes_received += message.size();
         exchange.counters.routes += matched.len() as u64;
-        exchange.counters.drops += u64::from(matched.is_empty());
+        exchange.counters.bytes_routed += matched.len() as u64 * message.size();
+        if matched.is_empty() {
+            exchange.counters.drops += 1;
+            exchange.counters.bytes_dropped += message.size();
+        }
     }
 
     /// When a message that comes in now runs out.
@@ -207,7 +270,7 @@ impl Core {
 
     /// Enqueues to every queue. All are tried, even when one is full; the first refusal is given
     /// at the end.
-    fn enqueue_all(
+    pub(super) fn enqueue_all(
         &mut self,
         stored: &Stored,
         matched: &[QueueId],
@@ -243,7 +306,7 @@ impl Core {
         Ok(())
     }
 
-    fn append(
+    pub(super) fn append(
         &mut self,
         id: QueueId,
         stored: Stored,
@@ -254,8 +317,8 @@ impl Core {
             return;
         };
         let replaced = match &queue.kind {
-            Kind::LastValue(keys) => keys.replaced_by(&stored.message),
-            Kind::Fifo | Kind::Priority(_) | Kind::Groups(_) => None,
+            kind::Kind::LastValue(keys) => keys.replaced_by(&stored.message),
+            kind::Kind::Fifo | kind::Kind::Priority(_) | kind::Kind::Groups(_) => None,
         };
         self.counters.enqueues += 1;
         let position = queue.enqueue(stored, expires, &mut self.held, &mut self.scratch.facts);
@@ -278,21 +341,37 @@ impl Core {
     /// Enqueues what a committed transaction publishes. The limits were looked at for the whole.
     pub(super) fn enqueue_committed(&mut self, publish: TransactionPublish, out: &mut Out) {
         let expires = publish.expires;
-        for reference in publish.queues {
+        for exchange in &publish.last_of {
+            self.keep_last(exchange, &publish.stored, expires);
+        }
+        for reference in publish.queues.iter().copied() {
             let Some(policy) = self.live_queue(reference).map(|queue| queue.policy) else {
                 continue;
             };
             let is_taken = match policy {
                 Policy::Reject => !self.keeps_out(reference.id, &publish.stored),
-                // Room is made now. Err: the queue has counted it as an overflow.
-                Policy::Ring | Policy::RingStrict | Policy::SelfDestruct => {
-                    self.admits(reference.id, &publish.stored, out) == Ok(true)
-                }
+                // Room is made now. Err: none can be made any more, of a message that was promised one:
+                // the queue holds more than it should rather than lose it.
+                Policy::Ring | Policy::RingStrict | Policy::SelfDestruct => self
+                    .admits(reference.id, &publish.stored, out)
+                    .unwrap_or(true),
             };
             if is_taken {
+                if let Some(queue) = self.queues.get_mut(reference.id.0) {
+                    queue.counters.transaction_enqueues += 1;
+                    queue.counters.transaction_bytes_enqueued += publish.stored.message.size();
+                }
                 self.append(reference.id, publish.stored.clone(), expires, None);
                 self.dispatch(reference.id, out);
             }
+        }
+        self.held.leave_transaction(&publish);
+    }
+
+    /// What a transaction or a branch was to publish is gone.
+    pub(super) fn forget_publishes(&mut self, publishes: &Publishes) {
+        for publish in publishes {
+            self.held.leave_transaction(publish);
         }
     }
 
@@ -302,38 +381,45 @@ impl Core {
     pub(super) fn reroute(
         &mut self,
         exchange: ExchangeId,
-        Entry {
-            stored,
-            expires,
-            state,
-            ..
-        }: &Entry,
+        entry: &Entry,
         barred: &[Text],
         out: &mut Out,
     ) {
-        let mut stored = stored.clone();
+        let mut stored = entry.stored.clone();
         let mut matched = std::mem::take(&mut self.scratch.matched);
-        self.route(exchange, &mut stored, Some(*expires), &mut matched);
+        self.route(exchange, &mut stored, Some(entry.expires), &mut matched);
         if !barred.is_empty() {
             let before = matched.len();
             matched.retain(|queue| !barred.contains(&self.queue(*queue).name));
             self.counters.discards_dead += (before - matched.len()) as u64;
         }
+        self.spread(&stored, entry, &matched, out);
+        matched.clear();
+        self.scratch.matched = matched;
+    }
+
+    /// Puts what a message has become on its way into the queues that it was routed to.
+    pub(super) fn spread(
+        &mut self,
+        stored: &Stored,
+        entry: &Entry,
+        matched: &[QueueId],
+        out: &mut Out,
+    ) {
         let copies = u32::try_from(matched.len()).unwrap_or(u32::MAX);
         let octets = stored.message.size() / limits::REROUTED_BYTES_PER_STEP;
         let octets = u32::try_from(octets).unwrap_or(u32::MAX);
         let steps = copies.saturating_add(octets);
         self.scratch.steps = self.scratch.steps.saturating_sub(steps);
-        for queue in matched.drain(..) {
+        for queue in matched {
             // Err: the queue has counted it as an overflow.
-            if self.queues.get(queue.0).is_some() && self.admits(queue, &stored, out) == Ok(true) {
-                self.append(queue, stored.clone(), *expires, None);
-                if *state == EntryState::Recovered {
-                    self.queue_mut(queue).flag_last();
+            if self.queues.get(queue.0).is_some() && self.admits(*queue, stored, out) == Ok(true) {
+                self.append(*queue, stored.clone(), entry.expires, None);
+                if entry.state == EntryState::Recovered {
+                    self.queue_mut(*queue).flag_last();
                 }
-                self.dispatch(queue, out);
+                self.dispatch(*queue, out);
             }
         }
-        self.scratch.matched = matched;
     }
 }

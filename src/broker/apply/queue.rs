@@ -7,6 +7,7 @@ use super::session::queue_deleted;
 use crate::broker::command::Refusal;
 use crate::broker::core::{Core, Work};
 use crate::broker::effect::Out;
+use crate::broker::event::Event;
 use crate::broker::facts::Fact;
 use crate::broker::ids::{QueueId, QueueRef, SessionId, SubscriptionId};
 use crate::broker::limits;
@@ -28,10 +29,7 @@ impl Core {
         declare: QueueDeclare,
         out: &mut Out,
     ) -> Result<(), Refusal> {
-        let alternate = match declare.alternate_exchange.as_deref() {
-            None | Some("") => None,
-            Some(name) => Some(self.exchange_named(name)?),
-        };
+        let alternate = self.alternate_of(declare.alternate_exchange.as_deref())?;
         let found = self.queue_names.get(&declare.queue).copied();
         let queue = match found {
             Some(queue) => {
@@ -47,7 +45,7 @@ impl Core {
         Ok(())
     }
 
-    fn make_queue(
+    pub(super) fn make_queue(
         &mut self,
         declare: &QueueDeclare,
         alternate: Option<crate::broker::ids::ExchangeId>,
@@ -57,8 +55,7 @@ impl Core {
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
         let arguments = declare.arguments.clone().unwrap_or_default();
-        let default_limit = self.options.default_queue_limit;
-        let settings = Settings::of(&declare.queue, &arguments, default_limit)
+        let settings = Settings::of(&declare.queue, &arguments, &self.options)
             .map_err(|text| refuse(ErrorCode::INVALID_ARGUMENT, text))?;
         let reference = QueueRef {
             id: QueueId(0),
@@ -70,8 +67,19 @@ impl Core {
         queue.alternate = alternate;
         queue.arguments = arguments;
         queue.settle_in(settings);
+        queue.created = self.time;
+        queue.creator = self.requester().user;
         let queue_id = self.add_queue(queue);
         self.say_queue_declared(queue_id);
+        self.happened_by(|requester| Event::QueueDeclare {
+            requester,
+            queue: declare.queue.clone(),
+            is_durable: declare.durable,
+            is_exclusive: declare.exclusive,
+            is_auto_delete: declare.auto_delete,
+            alternate: declare.alternate_exchange.clone().unwrap_or_default(),
+            arguments: declare.arguments.clone().unwrap_or_default(),
+        });
         Ok(queue_id)
     }
 
@@ -100,8 +108,7 @@ impl Core {
         delete: &QueueDelete,
         out: &mut Out,
     ) -> Result<(), Refusal> {
-        let queue_id = self.queue_named(&delete.queue)?;
-        let queue = self.queue(queue_id);
+        let queue = self.queue(self.queue_named(&delete.queue)?);
         if queue.is_locked_for(Some(id)) {
             let text = format_args!(
                 "Cannot delete queue {}; it is exclusive to another session",
@@ -109,6 +116,27 @@ impl Core {
             );
             return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
         }
+        self.delete_queue(delete, out)
+    }
+
+    /// The same, whoever has it for itself.
+    pub(super) fn delete_queue(
+        &mut self,
+        delete: &QueueDelete,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let queue = self.check_queue_deletion(delete)?;
+        self.remove_queue(queue, out);
+        Ok(())
+    }
+
+    /// The queue that is to be deleted.
+    ///
+    /// # Errors
+    /// It stays.
+    pub(super) fn check_queue_deletion(&self, delete: &QueueDelete) -> Result<QueueId, Refusal> {
+        let id = self.queue_named(&delete.queue)?;
+        let queue = self.queue(id);
         if delete.if_empty && !queue.entries.is_empty() {
             let text = format_args!("Cannot delete queue {}; queue not empty", queue.name);
             return Err(refuse(ErrorCode::PRECONDITION_FAILED, text));
@@ -117,8 +145,7 @@ impl Core {
             let text = format_args!("Cannot delete queue {}; queue in use", queue.name);
             return Err(refuse(ErrorCode::PRECONDITION_FAILED, text));
         }
-        self.remove_queue(queue_id, out);
-        Ok(())
+        Ok(id)
     }
 
     /// The session that had a queue for itself has ended.
@@ -134,11 +161,19 @@ impl Core {
     /// Takes a queue out of the world: its bindings go, and all its messages, acquired ones too, go
     /// to its alternate exchange. Sessions subscribed to it are looked at when the batch ends.
     pub(super) fn remove_queue(&mut self, id: QueueId, out: &mut Out) {
-        let Some(queue) = self.queues.remove(id.0) else {
+        let Some(mut queue) = self.queues.remove(id.0) else {
             return;
         };
+        queue.forget_index(&mut self.held);
         self.queue_names.remove(&queue.name);
+        self.count_deleted(&queue);
+        self.undo_redirect(id, &queue.name);
+        self.happened_by(|requester| Event::QueueDelete {
+            requester,
+            queue: queue.name.clone(),
+        });
         self.queue_keys.remove(&queue.reference.key());
+        self.makers.forget(queue.reference.key());
         self.departures
             .remove(&(queue.lifetime.due, queue.reference));
         let rerouted_to = self.durable_name(queue.alternate);
@@ -168,6 +203,17 @@ impl Core {
         self.work.push_back(Work::Reroute(Box::new(remains)));
         self.orphan(queue.subscriptions, &queue.name);
         self.run_work(out);
+    }
+
+    /// What a queue has counted stays in the broker's sums.
+    fn count_deleted(&mut self, queue: &Queue) {
+        let deleted = &mut self.counters.deleted_queues;
+        deleted.add(&queue.counters);
+        deleted.dequeues += queue.entries.len();
+        match queue.alternate {
+            None => self.counters.abandoned += queue.entries.len(),
+            Some(_) => self.counters.abandoned_to_alternate += queue.entries.len(),
+        }
     }
 
     /// Subscriptions whose queue is no more: they wait for nothing, so flushes of them are done.
@@ -220,6 +266,13 @@ impl Core {
             return Err(refuse(ErrorCode::ILLEGAL_ARGUMENT, "No queue name given."));
         }
         let queue = self.queue_named(&purge.queue)?;
+        self.purge(queue, out);
+        Ok(())
+    }
+
+    /// The same of a queue that is there. Gives how many there were.
+    pub(super) fn purge(&mut self, queue: QueueId, out: &mut Out) -> u64 {
+        let count = self.queue(queue).available;
         let purged = self.queues.get_mut(queue.0).expect("it was just found");
         let entries = purged.purge(&mut self.held, &mut self.scratch.facts);
         // Freeing a million messages takes longer than marking them gone.
@@ -230,7 +283,7 @@ impl Core {
             death: None,
         })));
         self.run_work(out);
-        Ok(())
+        count
     }
 
     /// `queue.query`: an unknown queue gives an empty answer, not an exception. The count is of the

@@ -1,10 +1,11 @@
 //! Sessions that outlive their connection: the timeout, the time without a transport, and going on with
 //! a client that has come back.
 //!
-//! When a session is attached again the broker says which command of the client it expects, what it has
-//! confirmed and completed, and asks the same of the client. Until the client has answered, the broker's
-//! commands wait; then those that the client does not have are sent again in their order, under their
-//! numbers, as headroom allows, and what came up meanwhile follows.
+//! When a session is attached again the broker says which command of the client it expects and what it has
+//! confirmed, and asks the same of the client. Until the client has answered, the broker's commands wait;
+//! then those that the client does not have are sent again in their order, under their numbers, as
+//! headroom allows, and what came up meanwhile follows. Completions come behind all that: an answer comes
+//! before the completion of its question, and no message after that of `message.stop`.
 
 use super::refuse;
 use crate::broker::command::Command;
@@ -15,6 +16,7 @@ use crate::broker::ids::{
 };
 use crate::broker::kept::{Kept, Outgoing, Replay};
 use crate::broker::limits;
+use crate::broker::plant::{Plant, is_planted};
 use crate::broker::session::Session;
 use crate::wire::{AcquireMode, CommandId, DetachCode, ErrorCode, SequenceSet};
 
@@ -114,6 +116,8 @@ impl Core {
     /// its own, and nothing is delivered to it.
     fn detach_session(&mut self, id: SessionId, reply: bool, out: &mut Out) {
         self.tell_session(id, out);
+        // What was given back comes again from its client, if it comes back.
+        self.xml.forget(id);
         let now = self.time;
         let Some(session) = self.sessions.get_mut(id.0) else {
             return;
@@ -123,7 +127,11 @@ impl Core {
         let Some(kept) = &mut session.kept else {
             return;
         };
-        let deadline = now.plus(u64::from(kept.timeout) * 1000);
+        let milliseconds = match is_planted(Plant::TimeoutCutShort) {
+            true => u64::from(kept.timeout),
+            false => u64::from(kept.timeout) * 1000,
+        };
+        let deadline = now.plus(milliseconds);
         (kept.deadline, kept.replay) = (Some(deadline), Replay::Awaited);
         session.connection = ConnectionKey::NOWHERE;
         session.connection_id = ConnectionId::NOWHERE;
@@ -150,6 +158,12 @@ impl Core {
             let Some(session) = self.detached.due(self.time) else {
                 return;
             };
+            if is_planted(Plant::RunOutUnheeded) {
+                let (user, now) = (self.session(session).name.user.clone(), self.time);
+                let deadline = self.session(session).deadline().unwrap_or(now);
+                self.detached.remove(deadline, session, &user);
+                continue;
+            }
             self.end_session(session, false, out);
         }
     }
@@ -184,6 +198,9 @@ impl Core {
         if let Some(kept) = &mut session.kept {
             (kept.deadline, kept.replay) = (None, Replay::Awaited);
         }
+        if is_planted(Plant::ResumedBehind) && session.incoming.next.0 > 0 {
+            session.incoming.next = CommandId(session.incoming.next.0 - 1);
+        }
         let resumed = Resumed {
             next: session.incoming.next,
             transaction: transaction_bytes(session),
@@ -203,7 +220,7 @@ impl Core {
         out.effects.push((key, attached));
         // What is said to be done may stand in the facts of a batch before.
         out.rests_on_facts = true;
-        self.session_flush(id, (true, true, true), out);
+        self.session_flush(id, (true, true, false), out);
         let is_resumed = true;
         let ask = Effect::Flush {
             channel,
@@ -241,7 +258,10 @@ impl Core {
             out.effects.push((key, detached));
             return;
         };
-        kept.replay = Replay::From(count);
+        kept.replay = match is_planted(Plant::NotSentAgain) {
+            true => Replay::From(next),
+            false => Replay::From(count),
+        };
         if let Some(last) = count.checked_sub(1) {
             self.note_received(id, &SequenceSet::of(CommandId(last as u32)));
         }
@@ -273,7 +293,9 @@ impl Core {
             };
             if count >= next {
                 kept.replay = Replay::Done;
+                session.incoming.is_telling = false;
                 self.tell_empty(id, std::mem::take(&mut empty), out);
+                self.session_flush(id, (false, false, true), out);
                 self.keep_no_longer(id, out);
                 self.wake_starved(id, out);
                 break;
@@ -426,7 +448,8 @@ impl Core {
             return;
         };
         let behind = u64::try_from(last.distance_to(CommandId(next as u32))).unwrap_or(0);
-        kept.received_before(next - behind + 1);
+        let more = u64::from(is_planted(Plant::ReceivedTooMuch));
+        kept.received_before((next - behind + 1 + more).min(next));
     }
 
     /// 0-10: session.confirmed. What is accepted by being received is accepted now.

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::refuse;
 use crate::broker::branch::DtxRequest;
-use crate::broker::command::{ConnectionRecord, Refusal, Request};
-use crate::broker::core::{Core, Work};
+use crate::broker::command::{ConnectionDetails, ConnectionRecord, Refusal, Request};
+use crate::broker::core::{Acting, Core, Work};
 use crate::broker::effect::{Effect, Out};
+use crate::broker::event::Event;
+use crate::broker::guard::Guarded;
 use crate::broker::ids::{ConnectionKey, MemberId, SessionId};
 use crate::broker::kept::Outgoing;
 use crate::broker::limits;
@@ -23,10 +25,30 @@ impl Core {
         key: ConnectionKey,
         record: ConnectionRecord,
     ) {
-        self.connections.insert(key, record);
+        self.connections.insert(key, record, self.time);
+    }
+
+    /// What management shows of a connection, which is told that it is there.
+    pub(in crate::broker) fn connection_details(
+        &mut self,
+        key: ConnectionKey,
+        details: ConnectionDetails,
+    ) {
+        let found = self.connections.id(key);
+        let Some(connection) = found.and_then(|id| self.connections.get_mut(id)) else {
+            return;
+        };
+        connection.details = Some(Box::new(details));
+        let requester = connection.requester();
+        let properties = connection.record.client_properties.clone();
+        self.happened(|| Event::ClientConnect {
+            requester,
+            properties,
+        });
     }
 
     pub(in crate::broker) fn connection_end(&mut self, key: ConnectionKey, out: &mut Out) {
+        self.agents.close(key);
         let found = self.connections.id(key);
         let Some(connection) = found.and_then(|id| self.connections.get(id)) else {
             return;
@@ -34,12 +56,19 @@ impl Core {
         for session in connection.channels.values().copied().collect::<Vec<_>>() {
             self.leave_session(session, false, out);
         }
-        self.connections.remove(key);
+        let ended = self.connections.remove(key);
         self.parts.forget(key);
+        if let Some(connection) = ended.filter(|ended| ended.details.is_some()) {
+            self.happened(|| Event::ClientDisconnect {
+                requester: connection.requester(),
+                properties: connection.record.client_properties,
+            });
+        }
     }
 
     /// Ends all connections of a member.
     pub(in crate::broker) fn end_member(&mut self, member: MemberId, out: &mut Out) {
+        self.agents.close_member(member);
         for key in self.connections.of_member(member) {
             self.connection_end(key, out);
         }
@@ -84,7 +113,8 @@ impl Core {
         }
         if let Some(holder) = self.session_names.get(&name).copied() {
             let is_free = self.session(holder).deadline().is_some();
-            if is_free || force && self.session(holder).is_kept() {
+            let is_kept = self.session(holder).is_kept() && !is_planted(Plant::TakeoverEnds);
+            if is_free || force && is_kept {
                 self.resume(holder, (key, connection_id), channel, out);
                 return;
             }
@@ -101,7 +131,8 @@ impl Core {
             name: name.name.clone(),
             resumed: None,
         };
-        let session = Session::new(name.clone(), (key, connection_id), channel);
+        let mut session = Session::new(name.clone(), (key, connection_id), channel);
+        session.created = self.time;
         let id = SessionId(self.sessions.insert(session));
         self.session_names.insert(name, id);
         if let Some(connection) = self.connections.get_mut(connection_id) {
@@ -119,6 +150,22 @@ impl Core {
         request: Request,
         out: &mut Out,
     ) {
+        if !self.xml.is_idle() {
+            return self.command_in_turn(id, command, (sync, request), out);
+        }
+        self.take_command(id, command, (sync, request), out);
+    }
+
+    /// Does a command whose turn it is.
+    #[inline]
+    pub(super) fn take_command(
+        &mut self,
+        id: SessionId,
+        command: CommandId,
+        (sync, request): (bool, Request),
+        out: &mut Out,
+    ) {
+        self.scratch.acting = Acting::Session(id);
         let incoming = &mut self.session_mut(id).incoming;
         incoming.go_on_behind(command);
         if incoming.ranges() >= limits::COMPLETED_RANGES_MAX {
@@ -189,7 +236,8 @@ impl Core {
             Request::ExchangeDeclare(declare) => self.exchange_declare(*declare, out),
             Request::ExchangeDelete(delete) => self.exchange_delete(&delete),
             Request::ExchangeQuery(query) => self.exchange_query(id, command, &query, out),
-            Request::ExchangeBind(bind) => self.exchange_bind(id, *bind, out),
+            Request::ExchangeBind(bind) => self.exchange_bind(Some(id), *bind, out),
+            Request::BindUnreadable(unreadable) => self.bind_unreadable(Some(id), *unreadable, out),
             Request::ExchangeUnbind(unbind) => self.exchange_unbind(id, &unbind, out),
             Request::ExchangeBound(bound) => self.exchange_bound(id, command, &bound, out),
             Request::QueueDeclare(declare) => self.queue_declare(id, *declare, out),
@@ -213,6 +261,7 @@ impl Core {
             }
             Request::Nothing => Ok(()),
             Request::Dtx(request) => self.dtx(id, command, *request, out),
+            Request::Guarded(guarded) => self.guarded(Some(id), *guarded, out),
         }
     }
 
@@ -286,7 +335,9 @@ impl Core {
         if !(session.incoming.unroutable.is_empty() && session.incoming.not_immediate.is_empty()) {
             tell_rejects(session, out);
         }
-        if std::mem::take(&mut session.incoming.is_telling) {
+        // What a completion rests on, an answer say, may be among what is sent again: it comes behind that.
+        let is_live = session.kept.as_ref().is_none_or(|kept| kept.is_live());
+        if is_live && std::mem::take(&mut session.incoming.is_telling) {
             let commands = session.incoming.completed.clone();
             let unknown = match (commands.first(), commands.last()) {
                 (Some(first), Some(last)) => first.distance_to(last).unsigned_abs() + 1,
@@ -310,7 +361,7 @@ impl Core {
     }
 
     /// 0-10: session.flush. Answered with everything already done; completions with timely-reply,
-    /// as qpidd does.
+    /// as qpidd does. While a session is being resumed completions wait for what is sent again.
     pub(in crate::broker) fn session_flush(
         &mut self,
         id: SessionId,
@@ -318,10 +369,11 @@ impl Core {
         out: &mut Out,
     ) {
         self.tell_session(id, out);
-        let Some(session) = self.sessions.get(id.0) else {
+        let Some(session) = self.sessions.get_mut(id.0) else {
             return;
         };
         let (key, channel) = (session.connection, session.channel);
+        let is_live = session.kept.as_ref().is_none_or(|kept| kept.is_live());
         if expected {
             // 0-10: session.expected/commands-empty-means-new-session.
             let commands = match session.is_new() {
@@ -339,7 +391,9 @@ impl Core {
             out.effects
                 .push((key, Effect::Confirmed { channel, commands }));
         }
-        if completed {
+        if completed && !is_live {
+            session.incoming.is_telling = true;
+        } else if completed {
             out.effects.push((
                 key,
                 Effect::Completed {
@@ -426,7 +480,7 @@ impl Core {
         }
         session.is_ending = true;
         session.detached_reply = reply;
-        session.transaction = None;
+        let transaction = session.transaction.take();
         let (channel, name) = (session.channel, session.name.clone());
         let connection_id = session.connection_id;
         let subscriptions = std::mem::take(&mut session.subscriptions);
@@ -435,8 +489,12 @@ impl Core {
             connection.channels.remove(&channel);
         }
         self.session_names.remove(&name);
+        if let Some(transaction) = transaction {
+            self.forget_publishes(&transaction.publishes);
+        }
         self.forget_held(id);
         self.forget_detached(id);
+        self.xml.forget(id);
         self.scratch.last = None;
         for subscription in subscriptions.into_values() {
             if let Some(queue) = self.remove_subscription(subscription) {
@@ -534,7 +592,7 @@ fn code_of(request: &Request) -> (u8, u8) {
         Request::ExchangeDeclare(_) => (7, 1),
         Request::ExchangeDelete(_) => (7, 2),
         Request::ExchangeQuery(_) => (7, 3),
-        Request::ExchangeBind(_) => (7, 4),
+        Request::ExchangeBind(_) | Request::BindUnreadable(_) => (7, 4),
         Request::ExchangeUnbind(_) => (7, 5),
         Request::ExchangeBound(_) => (7, 6),
         Request::QueueDeclare(_) => (8, 1),
@@ -542,6 +600,11 @@ fn code_of(request: &Request) -> (u8, u8) {
         Request::QueuePurge(_) => (8, 3),
         Request::QueueQuery(_) => (8, 4),
         Request::Dtx(request) => (6, code_in_dtx(request)),
+        Request::Guarded(guarded) => match **guarded {
+            Guarded::QueueDeclare { .. } => (8, 1),
+            Guarded::QueueDelete { .. } => (8, 2),
+            Guarded::ExchangeDelete { .. } => (7, 2),
+        },
     }
 }
 
@@ -551,6 +614,7 @@ fn code_in_dtx(request: &DtxRequest) -> u8 {
         DtxRequest::Start { .. } => 2,
         DtxRequest::End { .. } => 3,
         DtxRequest::Commit { .. } => 4,
+        DtxRequest::Forget { .. } => 5,
         DtxRequest::GetTimeout { .. } => 6,
         DtxRequest::Prepare { .. } => 7,
         DtxRequest::Recover => 8,

@@ -44,6 +44,7 @@ impl Core {
                     None
                 }
                 Work::GiveBack(accepted) => self.give_back_accepted(accepted, out),
+                Work::Take(taking) => self.take_on(taking, out),
             };
             if let Some(work) = unfinished {
                 self.work.push_front(work);

@@ -1,9 +1,10 @@
 //! The direct exchange: routing key equal to binding key.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
-use super::Binding;
 use super::in_order::InOrder;
+use super::{Behind, Binding};
 use crate::broker::ids::QueueId;
 use crate::wire::{Map, Text};
 
@@ -24,6 +25,11 @@ impl Direct {
         for other in self.displaced(queue, key, arguments) {
             self.unbind(other, key);
         }
+        self.add(queue, key, arguments)
+    }
+
+    /// As [`Direct::bind`], and no other queue loses the key.
+    pub(super) fn add(&mut self, queue: QueueId, key: &str, arguments: &Map) -> bool {
         let key = Text::from(key);
         let bound = self.by_key.entry(key.clone()).or_default();
         if let Some(binding) = bound.get_mut(&queue) {
@@ -50,6 +56,21 @@ impl Direct {
         let bound = self.by_key.get(key).into_iter().flat_map(InOrder::iter);
         let others = bound.map(|(other, _)| *other);
         others.filter(|other| *other != queue).collect()
+    }
+
+    /// The bindings of a key, in the order they were made.
+    pub(super) fn of_key(&self, key: &str) -> impl Iterator<Item = &Binding> {
+        self.by_key.get(key).into_iter().flat_map(InOrder::values)
+    }
+
+    pub(super) fn of_key_mut(&mut self, key: &str) -> impl Iterator<Item = &mut Binding> {
+        let bound = self.by_key.get_mut(key);
+        bound.into_iter().flat_map(InOrder::values_mut)
+    }
+
+    /// The keys of a queue.
+    pub(super) fn keys_of(&self, queue: QueueId) -> impl Iterator<Item = &Text> {
+        keys_of(&self.by_queue, queue)
     }
 
     pub(super) fn binding_mut(&mut self, queue: QueueId, key: &str) -> Option<&mut Binding> {
@@ -105,8 +126,16 @@ impl Direct {
     }
 
     /// By key, and those of a key in the order they were bound.
-    pub fn bindings(&self) -> impl Iterator<Item = &Binding> {
-        self.by_key.values().flat_map(InOrder::values)
+    pub fn bindings_behind<'a>(
+        &'a self,
+        behind: Option<&'a Behind>,
+    ) -> impl Iterator<Item = (usize, &'a Binding)> {
+        let from = behind.map_or(Bound::Unbounded, |behind| Bound::Included(&behind.key));
+        let found = self.by_key.range::<Text, _>((from, Bound::Unbounded));
+        found.flat_map(move |(key, bound)| {
+            let last = behind.filter(|behind| behind.key == *key);
+            bound.starting_at(last.map_or(0, |last| bound.slot_behind(&last.queue, last.slot)))
+        })
     }
 
     /// How many.

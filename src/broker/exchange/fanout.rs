@@ -1,7 +1,7 @@
 //! The fanout exchange: every message to every queue.
 
-use super::Binding;
 use super::in_order::InOrder;
+use super::{Behind, Binding};
 use crate::broker::ids::QueueId;
 use crate::wire::Map;
 
@@ -42,8 +42,12 @@ impl Fanout {
     }
 
     /// In the order they were bound.
-    pub fn bindings(&self) -> impl Iterator<Item = &Binding> {
-        self.bindings.values()
+    pub fn bindings_behind(
+        &self,
+        behind: Option<&Behind>,
+    ) -> impl Iterator<Item = (usize, &Binding)> + use<'_> {
+        let slot = |last: &Behind| self.bindings.slot_behind(&last.queue, last.slot);
+        self.bindings.starting_at(behind.map_or(0, slot))
     }
 
     /// How many.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 
 use super::in_order::InOrder;
-use super::{BindError, Binding};
+use super::{Behind, BindError, Binding};
 use crate::broker::digest::Digest;
 use crate::broker::ids::QueueId;
 use crate::wire::{Map, Text, Value};
@@ -94,6 +94,11 @@ impl Wanting {
 }
 
 impl Headers {
+    /// Whether a queue has a binding with this key.
+    pub fn has_key(&self, queue: QueueId, key: &str) -> bool {
+        self.bindings.get(&(queue, Text::from(key))).is_some()
+    }
+
     /// Gives whether the binding is new.
     ///
     /// # Errors
@@ -199,8 +204,16 @@ impl Headers {
     }
 
     /// In the order they were made.
-    pub fn bindings(&self) -> impl Iterator<Item = &Binding> {
-        self.bindings.values().map(|wanting| &wanting.binding)
+    pub fn bindings_behind(
+        &self,
+        behind: Option<&Behind>,
+    ) -> impl Iterator<Item = (usize, &Binding)> + use<'_> {
+        let slot = |last: &Behind| {
+            let name = (last.queue, last.key.clone());
+            self.bindings.slot_behind(&name, last.slot)
+        };
+        let found = self.bindings.starting_at(behind.map_or(0, slot));
+        found.map(|(slot, wanting)| (slot, &wanting.binding))
     }
 
     /// How many.

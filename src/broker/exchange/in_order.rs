@@ -54,6 +54,11 @@ impl<K: Ord + Clone, V> InOrder<K, V> {
         slot.as_mut().map(|(_, value)| value)
     }
 
+    /// The slot behind that of `key`; `slot` when the key is not there any more, which had that one.
+    pub fn slot_behind(&self, key: &K, slot: usize) -> usize {
+        self.place(key).map_or(slot, |place| place + 1)
+    }
+
     /// Adds a value at the end, unless its key is there. Gives whether it was added.
     pub fn add(&mut self, key: K, value: V) -> bool {
         if self.place(&key).is_some() {
@@ -107,6 +112,12 @@ impl<K, V> InOrder<K, V> {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// The values in order from a slot on, each with its slot.
+    pub fn starting_at(&self, slot: usize) -> impl Iterator<Item = (usize, &V)> {
+        let slots = self.slots.iter().enumerate().skip(slot);
+        slots.filter_map(|(slot, found)| found.as_ref().map(|(_, value)| (slot, value)))
     }
 
     /// Keys and values in order.

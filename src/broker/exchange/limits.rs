@@ -18,3 +18,10 @@ pub const SEARCHED_MAX: usize = 16;
 /// Up to so many queues found for one message are searched one by one for a repetition, for the
 /// same reason.
 pub const FOUND_SEARCHED_MAX: usize = 32;
+
+/// Octets of the query of a binding to an xml exchange: those of an application are some lines long,
+/// and each is read by every member that publishes there.
+pub const QUERY_BYTES_MAX: usize = 8 * 1024;
+
+/// Bindings of one key of an xml exchange: each message with the key is looked at by the query of each.
+pub const QUERIES_PER_KEY_MAX: usize = 256;

@@ -1,7 +1,8 @@
 //! Routing: which queues a message goes to.
 //!
 //! Each type of exchange has a file with the structure that its rule asks for: `direct` a map by
-//! key, `topic` a tree by word, `fanout` a list, `headers` a list with what each binding wants.
+//! key, `topic` a tree by word, `fanout` a list, `headers` a list with what each binding wants, `xml` a
+//! map by key of what others have found to match.
 //! [`Kind`] is one of them.
 //!
 //! What always holds:
@@ -19,12 +20,14 @@ mod fanout;
 mod headers;
 mod in_order;
 pub mod limits;
-mod pattern;
+pub mod pattern;
 mod positions;
 mod topic;
+pub mod xml;
 
 use std::fmt;
 
+use super::failover::FAILOVER;
 use super::ids::QueueId;
 use crate::wire::{ErrorCode, Map, Text};
 
@@ -33,6 +36,7 @@ pub use self::direct::Direct;
 pub use self::fanout::Fanout;
 pub use self::headers::Headers;
 pub use self::topic::Topic;
+pub use self::xml::Xml;
 
 /// A queue bound to an exchange.
 #[derive(Clone, Debug, PartialEq, Hash)]
@@ -58,6 +62,18 @@ impl Binding {
     }
 }
 
+/// A binding behind which a list of them goes on, whether it is still there or not. Among those of one
+/// key, whose order is that in which they were made, it may pass over some when it is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Behind {
+    /// Its key.
+    pub key: Text,
+    /// Its queue.
+    pub queue: QueueId,
+    /// Where it lay among those of its key, as [`Kind::bindings_behind`] has told.
+    pub slot: usize,
+}
+
 /// Why a queue cannot be bound. The text is for the peer, without the name of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BindError {
@@ -67,14 +83,24 @@ pub enum BindError {
     DuplicateKey,
     /// The exchange's tree has all the nodes it can have ([`limits::TOPIC_NODES_MAX`]).
     TreeFull,
+    /// To an xml exchange, without an `xquery`.
+    NoQuery,
+    /// To an xml exchange, with a longer `xquery` than [`limits::QUERY_BYTES_MAX`].
+    LongQuery,
+    /// The key has all the bindings it can have ([`limits::QUERIES_PER_KEY_MAX`]).
+    TooManyQueries,
 }
 
 impl BindError {
     /// The error code of the exception, as qpidd gives it.
     pub fn code(self) -> ErrorCode {
         match self {
-            BindError::MatchMode | BindError::DuplicateKey => ErrorCode::INTERNAL_ERROR,
-            BindError::TreeFull => ErrorCode::RESOURCE_LIMIT_EXCEEDED,
+            BindError::MatchMode | BindError::DuplicateKey | BindError::NoQuery => {
+                ErrorCode::INTERNAL_ERROR
+            }
+            BindError::TreeFull | BindError::LongQuery | BindError::TooManyQueries => {
+                ErrorCode::RESOURCE_LIMIT_EXCEEDED
+            }
         }
     }
 }
@@ -87,6 +113,11 @@ impl fmt::Display for BindError {
             }
             BindError::DuplicateKey => "Duplicate binding key not allowed",
             BindError::TreeFull => "a topic exchange can have no more words in its binding keys",
+            BindError::NoQuery => "a binding to an xml exchange needs an xquery, a string",
+            BindError::LongQuery => "the xquery of a binding is too long",
+            BindError::TooManyQueries => {
+                "a binding key of an xml exchange can have no more bindings"
+            }
         })
     }
 }
@@ -104,16 +135,23 @@ pub enum Kind {
     Fanout(Fanout),
     /// Application headers matching the binding's arguments.
     Headers(Headers),
+    /// Routing key equal to the binding key, and a query about headers and body.
+    Xml(Xml),
+    /// No message of clients: those of the broker that say where members are.
+    Failover(Fanout),
 }
 
 impl Kind {
-    /// An exchange without bindings of the type that `exchange.declare` calls `name`.
+    /// An exchange without bindings of the type that is called `name`. Not all of these can be declared:
+    /// see [`Kind::can_be_declared`].
     pub fn of_type(name: &str) -> Option<Kind> {
         match name {
             "direct" => Some(Kind::Direct(Direct::default())),
             "topic" => Some(Kind::Topic(Topic::default())),
             "fanout" => Some(Kind::Fanout(Fanout::default())),
             "headers" => Some(Kind::Headers(Headers::default())),
+            xml::TYPE => Some(Kind::Xml(Xml::default())),
+            FAILOVER => Some(Kind::Failover(Fanout::default())),
             _ => None,
         }
     }
@@ -125,7 +163,14 @@ impl Kind {
             Kind::Topic(_) => "topic",
             Kind::Fanout(_) => "fanout",
             Kind::Headers(_) => "headers",
+            Kind::Xml(_) => xml::TYPE,
+            Kind::Failover(_) => FAILOVER,
         }
+    }
+
+    /// Whether a client can declare an exchange of this type.
+    pub fn can_be_declared(&self) -> bool {
+        !matches!(self, Kind::Failover(_))
     }
 
     /// Binds a queue. `Ok(false)`: it was bound so already, and nothing changed, except that a
@@ -138,8 +183,9 @@ impl Kind {
         match self {
             Kind::Direct(direct) => Ok(direct.bind(queue, key, arguments)),
             Kind::Topic(topic) => topic.bind(queue, key, arguments),
-            Kind::Fanout(fanout) => Ok(fanout.bind(queue, arguments)),
+            Kind::Fanout(fanout) | Kind::Failover(fanout) => Ok(fanout.bind(queue, arguments)),
             Kind::Headers(headers) => headers.bind(queue, key, arguments),
+            Kind::Xml(xml) => xml.bind(queue, key, arguments),
         }
     }
 
@@ -176,8 +222,9 @@ impl Kind {
         match self {
             Kind::Direct(direct) => direct.binding_mut(queue, key),
             Kind::Topic(topic) => topic.binding_mut(queue, key),
-            Kind::Fanout(fanout) => fanout.binding_mut(queue),
+            Kind::Fanout(fanout) | Kind::Failover(fanout) => fanout.binding_mut(queue),
             Kind::Headers(headers) => headers.binding_mut(queue, key),
+            Kind::Xml(xml) => xml.binding_mut(queue, key),
         }
     }
 
@@ -186,6 +233,27 @@ impl Kind {
     pub fn arguments(&mut self, queue: QueueId, key: &str) -> Option<&Map> {
         let binding = self.binding_mut(queue, key)?;
         Some(&binding.arguments)
+    }
+
+    /// Whether a queue is bound by this key; a fanout exchange goes by the queue alone.
+    pub fn has_key(&self, queue: QueueId, key: &str) -> bool {
+        match self {
+            Kind::Direct(direct) => direct.is_bound(Some(queue), Some(key)),
+            Kind::Topic(topic) => topic.is_bound(Some(queue), Some(key)),
+            Kind::Fanout(_) | Kind::Failover(_) => self.has_queue(queue),
+            Kind::Headers(headers) => headers.has_key(queue, key),
+            Kind::Xml(xml) => xml.is_bound(Some(queue), Some(key)),
+        }
+    }
+
+    /// Whether so many more bindings fit, whatever they have in common with those that are there. How
+    /// many bindings an exchange can have is another matter.
+    pub fn has_room_for(&self, keys: &[&str]) -> bool {
+        match self {
+            Kind::Topic(topic) => topic.has_room_for(keys),
+            Kind::Xml(xml) => xml.has_room_for(keys),
+            Kind::Direct(_) | Kind::Fanout(_) | Kind::Headers(_) | Kind::Failover(_) => true,
+        }
     }
 
     /// Whether a `bind` with these arguments gives them to a binding that is there already: see
@@ -203,8 +271,9 @@ impl Kind {
         match self {
             Kind::Direct(direct) => direct.unbind(queue, key),
             Kind::Topic(topic) => topic.unbind(queue, key),
-            Kind::Fanout(fanout) => fanout.unbind(queue),
+            Kind::Fanout(fanout) | Kind::Failover(fanout) => fanout.unbind(queue),
             Kind::Headers(headers) => headers.unbind(queue, key),
+            Kind::Xml(xml) => xml.unbind(queue, key),
         }
     }
 
@@ -213,14 +282,16 @@ impl Kind {
         match self {
             Kind::Direct(direct) => direct.unbind_queue(queue),
             Kind::Topic(topic) => topic.unbind_queue(queue),
-            Kind::Fanout(fanout) => usize::from(fanout.unbind(queue)),
+            Kind::Fanout(fanout) | Kind::Failover(fanout) => usize::from(fanout.unbind(queue)),
             Kind::Headers(headers) => headers.unbind_queue(queue),
+            Kind::Xml(xml) => xml.unbind_queue(queue),
         }
     }
 
     /// Adds the queues that a message goes to, each once, to `matched`, which is empty; and counts
     /// at the bindings. `headers` gives the message's application headers: a headers exchange asks
-    /// once, the others never.
+    /// once, the others never. What an xml exchange matches is known beforehand or not at all: here it
+    /// matches nothing, and [`Xml::route`] is told.
     pub fn route(
         &mut self,
         key: &str,
@@ -232,6 +303,7 @@ impl Kind {
             Kind::Topic(topic) => _ = topic.route(key, matched),
             Kind::Fanout(fanout) => fanout.route(matched),
             Kind::Headers(exchange) => exchange.route(headers().as_ref(), matched),
+            Kind::Xml(_) | Kind::Failover(_) => {}
         }
     }
 
@@ -246,8 +318,9 @@ impl Kind {
         match self {
             Kind::Direct(direct) => direct.is_bound(queue, key),
             Kind::Topic(topic) => topic.is_bound(queue, key),
-            Kind::Fanout(fanout) => fanout.is_bound(queue),
+            Kind::Fanout(fanout) | Kind::Failover(fanout) => fanout.is_bound(queue),
             Kind::Headers(headers) => headers.is_bound(queue, arguments),
+            Kind::Xml(xml) => xml.is_bound(queue, key),
         }
     }
 
@@ -257,12 +330,24 @@ impl Kind {
     }
 
     /// All bindings, in the order in which they route and can be restored.
-    pub fn bindings(&self) -> Box<dyn Iterator<Item = &Binding> + '_> {
+    pub fn bindings(&self) -> impl Iterator<Item = &Binding> {
+        self.bindings_behind(None).map(|(_, binding)| binding)
+    }
+
+    /// The same behind one of them, found without a look at those before, each with where it lies among
+    /// those of its key.
+    pub fn bindings_behind<'a>(
+        &'a self,
+        behind: Option<&'a Behind>,
+    ) -> Box<dyn Iterator<Item = (usize, &'a Binding)> + 'a> {
         match self {
-            Kind::Direct(direct) => Box::new(direct.bindings()),
-            Kind::Topic(topic) => Box::new(topic.bindings()),
-            Kind::Fanout(fanout) => Box::new(fanout.bindings()),
-            Kind::Headers(headers) => Box::new(headers.bindings()),
+            Kind::Direct(direct) => Box::new(direct.bindings_behind(behind)),
+            Kind::Topic(topic) => Box::new(topic.bindings_behind(behind)),
+            Kind::Fanout(fanout) | Kind::Failover(fanout) => {
+                Box::new(fanout.bindings_behind(behind))
+            }
+            Kind::Headers(headers) => Box::new(headers.bindings_behind(behind)),
+            Kind::Xml(xml) => Box::new(xml.bindings_behind(behind)),
         }
     }
 
@@ -271,8 +356,9 @@ impl Kind {
         match self {
             Kind::Direct(direct) => direct.binding_count(),
             Kind::Topic(topic) => topic.binding_count(),
-            Kind::Fanout(fanout) => fanout.binding_count(),
+            Kind::Fanout(fanout) | Kind::Failover(fanout) => fanout.binding_count(),
             Kind::Headers(headers) => headers.binding_count(),
+            Kind::Xml(xml) => xml.binding_count(),
         }
     }
 

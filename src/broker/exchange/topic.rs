@@ -1,13 +1,14 @@
 //! The topic exchange: routing key matching a pattern of words.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use super::direct::keys_of;
 use super::in_order::InOrder;
 use super::limits::{FOUND_SEARCHED_MAX, KEY_WORDS_MAX, TOPIC_NODES_MAX};
 use super::pattern::{self, HASH, STAR};
 use super::positions::{Positions, RoutingKey};
-use super::{BindError, Binding};
+use super::{Behind, BindError, Binding};
 use crate::broker::ids::QueueId;
 use crate::wire::{Map, Text};
 
@@ -54,6 +55,12 @@ impl Topic {
         node.bound.get_or_insert_default().add(queue, binding);
         self.by_queue.insert((queue, pattern));
         Ok(true)
+    }
+
+    /// Whether these patterns fit into the tree if they have nothing in common with others.
+    pub fn has_room_for(&self, keys: &[&str]) -> bool {
+        let words = keys.iter().map(|key| words_of(&pattern::normal(key)));
+        self.nodes + words.sum::<usize>() <= TOPIC_NODES_MAX
     }
 
     pub(super) fn binding_mut(&mut self, queue: QueueId, key: &str) -> Option<&mut Binding> {
@@ -112,18 +119,25 @@ impl Topic {
 
     /// In the order of the tree: of what begins alike the shorter, then `#`, `*` and words by
     /// their text; those of a pattern in the order they were bound.
-    pub fn bindings(&self) -> impl Iterator<Item = &Binding> {
-        let mut stack = vec![&self.root];
+    pub fn bindings_behind<'a>(
+        &'a self,
+        behind: Option<&'a Behind>,
+    ) -> impl Iterator<Item = (usize, &'a Binding)> {
+        let (mut stack, begun) = match behind {
+            None => (vec![&self.root], None),
+            Some(last) => self.root.nodes_behind(&last.key),
+        };
+        let left = begun.and_then(|node| node.bound.as_deref()).zip(behind);
+        let left = left
+            .into_iter()
+            .flat_map(|(bound, last)| bound.starting_at(bound.slot_behind(&last.queue, last.slot)));
         let nodes = std::iter::from_fn(move || {
             let node = stack.pop()?;
-            stack.extend(node.words.values().rev().map(Box::as_ref));
-            stack.extend(node.star.as_deref());
-            stack.extend(node.hash.as_deref());
+            node.push_children(&mut stack);
             Some(node)
         });
-        nodes
-            .filter_map(|node| node.bound.as_ref())
-            .flat_map(|bound| bound.values())
+        let bound = nodes.filter_map(|node| node.bound.as_deref());
+        left.chain(bound.flat_map(|bound| bound.starting_at(0)))
     }
 
     /// How many.
@@ -182,6 +196,44 @@ impl Node {
             node
         });
         below.count()
+    }
+
+    /// Puts all children onto a stack, so that they come off it in order.
+    fn push_children<'a>(&'a self, stack: &mut Vec<&'a Node>) {
+        stack.extend(self.words.values().rev().map(Box::as_ref));
+        stack.extend(self.star.as_deref());
+        stack.extend(self.hash.as_deref());
+    }
+
+    /// Puts those children onto a stack that come behind the one of `word`.
+    fn push_children_behind<'a>(&'a self, word: &str, stack: &mut Vec<&'a Node>) {
+        let words = match word {
+            HASH | STAR => self.words.range::<str, _>(..),
+            _ => {
+                let behind = (Bound::Excluded(word), Bound::Unbounded);
+                self.words.range::<str, _>(behind)
+            }
+        };
+        stack.extend(words.rev().map(|(_, node)| &**node));
+        if word == HASH {
+            stack.extend(self.star.as_deref());
+        }
+    }
+
+    /// The nodes that come behind a pattern's, each before all below it, on a stack; and the pattern's own
+    /// node, if there is one, whose children are on the stack, too.
+    fn nodes_behind<'a>(&'a self, pattern: &str) -> (Vec<&'a Node>, Option<&'a Node>) {
+        let mut stack = Vec::new();
+        let mut node = self;
+        for word in pattern::words(pattern) {
+            node.push_children_behind(word, &mut stack);
+            match node.child(word) {
+                Some(child) => node = child,
+                None => return (stack, None),
+            }
+        }
+        node.push_children(&mut stack);
+        (stack, Some(node))
     }
 
     fn is_unused(&self) -> bool {

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Dequeued, Died, Enqueued, Fact, Place, Positions, Prepared, Rejected};
+use super::{Dequeued, Died, Enqueued, Fact, GivenBack, Place, Positions, Prepared, Rejected};
 use crate::broker::dead::Death;
 use crate::broker::ids::{GroupTime, QueueId, QueueKey, QueueRef};
+use crate::broker::limits;
 use crate::broker::message::{BodyHandle, Message, Stored};
 use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::Queue;
@@ -37,11 +38,30 @@ pub struct Gathered {
     /// Messages on their way to alternate exchanges, and what their copies there say.
     leaving: Vec<(QueueRef, Option<Death>, u64)>,
     prepared: Vec<Prepared>,
+    /// Messages that were given back, and how often.
+    given_back: Vec<(QueueRef, u64, u32)>,
     /// Queues that are gone with all their messages.
     deleted: Vec<QueueKey>,
     /// Queues of which something follows when the command at hand is done. No facts, but come upon in
     /// the same places.
     touched: Vec<QueueId>,
+    /// Lines of alerts that were crossed, in order. No facts either.
+    crossings: Vec<Crossing>,
+    /// How many were too many.
+    crossings_lost: u64,
+}
+
+/// A queue has crossed a line that an alert was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// The queue.
+    pub queue: QueueRef,
+    /// Whether it has grown to the upper line; else it has sunk to the lower one.
+    pub is_high: bool,
+    /// Messages in it then.
+    pub depth: u64,
+    /// Octets in it then.
+    pub bytes: u64,
 }
 
 impl Gathered {
@@ -60,6 +80,23 @@ impl Gathered {
         if self.touched.last() != Some(&queue) {
             self.touched.push(queue);
         }
+    }
+
+    /// A line was crossed: something follows of its queue. What is more than
+    /// [`limits::CROSSINGS_PER_COMMAND_MAX`] is counted and not told.
+    pub fn crossed(&mut self, crossing: Crossing) {
+        if self.crossings.len() < limits::CROSSINGS_PER_COMMAND_MAX {
+            self.crossings.push(crossing);
+        } else {
+            self.crossings_lost += 1;
+        }
+        self.touch(crossing.queue.id);
+    }
+
+    /// The lines that were crossed, in order, and how many more there were.
+    pub fn take_crossings(&mut self) -> (Vec<Crossing>, u64) {
+        let lost = std::mem::take(&mut self.crossings_lost);
+        (std::mem::take(&mut self.crossings), lost)
     }
 
     /// Whether something follows of any queue.
@@ -150,6 +187,13 @@ impl Gathered {
         }
     }
 
+    /// A durable message of a durable queue was given back so often in all.
+    pub fn given_back(&mut self, queue: QueueRef, position: u64, deliveries: u32) {
+        if self.is_wanted {
+            self.given_back.push((queue, position, deliveries));
+        }
+    }
+
     /// A branch is prepared.
     pub fn prepared(&mut self, fact: impl FnOnce() -> Prepared) {
         if self.is_wanted && !is_planted(Plant::PreparedNotSaid) {
@@ -212,6 +256,9 @@ impl Gathered {
         self.leaving
             .retain(|(queue, _, position)| has_left(queue.key(), *position).is_none());
         append_leaving(&mut self.leaving, facts);
+        self.given_back
+            .retain(|(queue, position, _)| has_left(queue.key(), *position).is_none());
+        append_given_back(&mut self.given_back, facts);
         append_dequeued(left, &passed, queues, facts);
         self.left.clear();
     }
@@ -227,6 +274,7 @@ impl Gathered {
         self.places.retain(|(_, place)| !is_gone(place.queue));
         self.left.retain(|range| !is_gone(range.queue.key()));
         self.leaving.retain(|(queue, ..)| !is_gone(queue.key()));
+        self.given_back.retain(|(queue, ..)| !is_gone(queue.key()));
     }
 }
 
@@ -261,6 +309,25 @@ fn append_leaving(leaving: &mut Vec<(QueueRef, Option<Death>, u64)>, facts: &mut
         ));
     }
     leaving.clear();
+}
+
+/// Of a message that was given back more than once the last is said.
+fn append_given_back(given_back: &mut Vec<(QueueRef, u64, u32)>, facts: &mut Vec<Fact>) {
+    let place = |(queue, position, _): &(QueueRef, u64, u32)| (queue.key(), *position);
+    given_back.sort_unstable_by_key(|given| (place(given), std::cmp::Reverse(given.2)));
+    given_back.dedup_by_key(|given| place(given));
+    given_back.sort_unstable_by_key(|(queue, position, count)| (queue.key(), *count, *position));
+    let is_alike = |one: &(QueueRef, u64, u32), next: &(QueueRef, u64, u32)| {
+        (one.0, one.2) == (next.0, next.2)
+    };
+    for alike in given_back.chunk_by(is_alike) {
+        facts.push(Fact::GivenBack(GivenBack {
+            queue: alike[0].0.key(),
+            positions: alike.iter().map(|(_, position, _)| *position).collect(),
+            deliveries: alike[0].2,
+        }));
+    }
+    given_back.clear();
 }
 
 /// What is said of messages that are on their way to their queue's alternate exchange.

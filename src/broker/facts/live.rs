@@ -7,8 +7,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::{
-    BindingDefinition, Definitions, Enqueued, ExchangeDefinition, Fact, FactRecord, Place,
-    Positions, Prepared, PreparedPublish, QueueDefinition, Rejected, Rerouting,
+    BindingDefinition, Definitions, Enqueued, ExchangeDefinition, Fact, FactRecord, GivenBack,
+    Maker, Place, Positions, Prepared, PreparedPublish, QueueDefinition, Rejected, Rerouting,
 };
 use crate::broker::arguments;
 use crate::broker::branch::{Branch, BranchState, Xid};
@@ -18,8 +18,8 @@ use crate::broker::exchanges::Exchange;
 use crate::broker::ids::{ExchangeId, QueueId, QueueKey, QueueRef};
 use crate::broker::message::{BodyHandle, Message};
 use crate::broker::plant::{Plant, is_planted};
+use crate::broker::publishes::TransactionPublish;
 use crate::broker::queue::{Entry, Queue, Remains};
-use crate::broker::session::TransactionPublish;
 use crate::wire::{Map, Value};
 
 use super::gathered::left_fact;
@@ -172,7 +172,22 @@ impl Core {
                 .collect(),
             bindings: bindings.collect(),
         };
-        self.record_of(vec![Fact::Definitions(Box::new(definitions))])
+        let makers: Vec<Maker> = self
+            .queue_keys
+            .keys()
+            .filter_map(|queue| {
+                let user = self.makers.of(*queue)?.clone();
+                Some(Maker {
+                    queue: *queue,
+                    user,
+                })
+            })
+            .collect();
+        let mut facts = vec![Fact::Definitions(Box::new(definitions))];
+        if !makers.is_empty() {
+            facts.push(Fact::QueueMakers(makers));
+        }
+        self.record_of(facts)
     }
 
     /// A record of facts that are carried forward, to be written like one of a batch.
@@ -208,13 +223,15 @@ impl Core {
             | Work::Evict(_)
             | Work::Depart(_)
             | Work::GiveBack(_)
-            | Work::Replay(_) => None,
+            | Work::Replay(_)
+            | Work::Take(_) => None,
         })
     }
 
     /// What of old message facts a compaction must carry forward: of an [`Fact::Enqueued`] the places
     /// where the message still is, of a [`Fact::Rejected`] or [`Fact::Died`] the messages that are still
-    /// to be rerouted, a [`Fact::Prepared`] whose outcome is not decided. What nothing is left of is left
+    /// to be rerouted, a [`Fact::Prepared`] whose outcome is not decided, of a [`Fact::GivenBack`] the
+    /// messages of which no more was said since. What nothing is left of is left
     /// out.
     ///
     /// Of other facts nothing is given. Definitions are carried by a checkpoint
@@ -256,9 +273,34 @@ impl Core {
                 let is_needed = !positions.0.is_empty();
                 is_needed.then(|| left_fact(fact.queue, positions, Some(&fact.death)))
             }
+            Fact::GivenBack(fact) => {
+                let positions = fact.positions.0.iter();
+                let positions = positions.flat_map(|(first, last)| *first..=*last);
+                let is_needed = |position: &u64| {
+                    let deliveries = self.deliveries_at(&leaving, fact.queue, *position);
+                    deliveries == Some(fact.deliveries)
+                };
+                let positions: Positions = positions.filter(is_needed).collect();
+                (!positions.0.is_empty()).then(|| {
+                    Fact::GivenBack(GivenBack {
+                        positions,
+                        ..fact.clone()
+                    })
+                })
+            }
             _ => None,
         });
         needed.collect()
+    }
+
+    /// How often the message at a place was given back, or one that left it and is on its way.
+    fn deliveries_at(&self, leaving: &Leaving<'_>, queue: QueueKey, position: u64) -> Option<u32> {
+        let on_its_way = || {
+            let mut remains = leaving.get(&queue)?.iter();
+            remains.find_map(|remains| remains.entries.get(position))
+        };
+        let entry = self.entry_at(queue, position).or_else(on_its_way)?;
+        Some(entry.deliveries)
     }
 
     fn holds(&self, queue: QueueKey, position: u64) -> bool {
@@ -363,7 +405,7 @@ impl Core {
         Some(queue.gone_before())
     }
 
-    /// The message facts of the whole core, a place a fact: with [`Core::definitions`] all that a new
+    /// The message facts of the whole core, a place a fact and another where it was given back: with [`Core::definitions`] all that a new
     /// journal would have to hold. In order of queue and position, those that have left their
     /// queues behind these, prepared branches last.
     pub fn message_facts(&self) -> impl Iterator<Item = Fact> {
@@ -371,7 +413,10 @@ impl Core {
         let there = queues.filter(|queue| queue.is_durable).flat_map(|queue| {
             let key = queue.reference.key();
             let durable = queue.entries.iter().filter(is_persistent);
-            durable.map(move |(position, entry)| enqueued(key, position, entry))
+            durable.flat_map(move |(position, entry)| {
+                let place = enqueued(key, position, entry);
+                std::iter::once(place).chain(given_back(key, position, entry))
+            })
         });
         let leaving = self.leaving().flat_map(|(key, remains)| {
             let durable = || remains.entries.iter().filter(is_persistent);
@@ -409,6 +454,17 @@ fn still_leaving(leaving: &[&Remains], positions: &Positions) -> Positions {
         }
     }
     left.into_iter().collect()
+}
+
+/// How often a message that is there was given back, if it was.
+fn given_back(queue: QueueKey, position: u64, entry: &Entry) -> Option<Fact> {
+    (entry.deliveries > 0).then(|| {
+        Fact::GivenBack(GivenBack {
+            queue,
+            positions: Positions(vec![(position, position)]),
+            deliveries: entry.deliveries,
+        })
+    })
 }
 
 fn is_persistent((_, entry): &(u64, &Entry)) -> bool {

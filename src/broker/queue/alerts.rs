@@ -6,10 +6,6 @@ use crate::broker::arguments::{self, number, number_of_32_bits, number_of_any};
 use crate::broker::encoding::record;
 use crate::wire::Map;
 
-/// Of the limit, where an alert is due unless the queue says so. qpidd's
-/// `default-event-threshold-ratio`.
-const ALERT_PERCENT: u64 = 80;
-
 /// The line for messages, or that for octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AlertLine {
@@ -45,17 +41,18 @@ impl AlertLine {
         }
     }
 
-    fn look(&mut self, now: u64) {
-        let Some(up) = self.up else {
-            return;
-        };
+    /// Gives whether the queue has become high, or has ceased to be; None when neither.
+    fn look(&mut self, now: u64) -> Option<bool> {
+        let up = self.up?;
         if !self.is_high && now >= up {
-            self.is_high = true;
             self.crossed_up += 1;
         } else if self.is_high && now <= self.down {
-            self.is_high = false;
             self.crossed_down += 1;
+        } else {
+            return None;
         }
+        self.is_high = !self.is_high;
+        Some(self.is_high)
     }
 
     /// With more than this something is crossed.
@@ -92,14 +89,15 @@ record!(Alerts {
 });
 
 impl Alerts {
-    /// Of a queue that holds so much.
+    /// Of a queue that holds so much. An alert is due at this part of it unless the queue says
+    /// otherwise.
     ///
     /// # Errors
     /// A value is no number.
-    pub fn of(arguments: &Map, limit: DepthLimit) -> Result<Alerts, String> {
+    pub fn of(arguments: &Map, limit: DepthLimit, percent: u8) -> Result<Alerts, String> {
         number_of_any(arguments, &arguments::ALERT_REPEAT_GAP)?;
         let share = |max: Option<u64>| {
-            let share = u128::from(max.unwrap_or(0)) * u128::from(ALERT_PERCENT) / 100;
+            let share = u128::from(max.unwrap_or(0)) * u128::from(percent) / 100;
             u64::try_from(share).unwrap_or(u64::MAX)
         };
         let count = number_of_any(arguments, &arguments::ALERT_COUNT)?;
@@ -115,9 +113,9 @@ impl Alerts {
         })
     }
 
-    /// Looks which lines a queue with so many messages and octets has crossed.
-    pub fn look(&mut self, (depth, bytes): (u64, u64)) {
-        self.count.look(depth);
-        self.bytes.look(bytes);
+    /// Looks which lines a queue with so many messages and octets has crossed. Gives of each whether the
+    /// queue has become high, or has ceased to be; None when neither.
+    pub fn look(&mut self, (depth, bytes): (u64, u64)) -> [Option<bool>; 2] {
+        [self.count.look(depth), self.bytes.look(bytes)]
     }
 }

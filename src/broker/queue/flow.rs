@@ -9,14 +9,8 @@ use super::policy::DepthLimit;
 use crate::broker::arguments::{self, number, number_of_32_bits};
 use crate::broker::encoding::record;
 use crate::broker::ids::SessionId;
+use crate::broker::options::QueueDefaults;
 use crate::wire::{CommandId, Map};
-
-/// Of the limit, where publishers are held back unless the queue says so. qpidd's
-/// `default-flow-stop-threshold`.
-const STOP_PERCENT: u64 = 80;
-
-/// Of the limit, where they go on. qpidd's `default-flow-resume-threshold`.
-const RESUME_PERCENT: u64 = 70;
 
 /// A transfer that is not completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,10 +59,15 @@ impl Flow {
     ///
     /// # Errors
     /// A line to go on at is above the one to stop at, or that one above the limit.
-    pub fn of(name: &str, arguments: &Map, limit: DepthLimit) -> Result<Flow, String> {
+    pub fn of(
+        name: &str,
+        arguments: &Map,
+        limit: DepthLimit,
+        defaults: &QueueDefaults,
+    ) -> Result<Flow, String> {
         let [count, bytes] = Line::of(arguments, limit)?;
-        let (stop_count, resume_count) = count.checked("count", name)?;
-        let (stop_bytes, resume_bytes) = bytes.checked("size", name)?;
+        let (stop_count, resume_count) = count.checked("count", name, defaults)?;
+        let (stop_bytes, resume_bytes) = bytes.checked("size", name, defaults)?;
         if stop_count.is_none() && stop_bytes.is_none() {
             return Ok(Flow::default());
         }
@@ -147,13 +146,22 @@ impl Line {
     }
 
     /// Where to stop and where to go on. 0 is nowhere, but to go on: there it is where one stops.
-    fn checked(&self, what: &str, queue: &str) -> Result<(Option<u64>, Option<u64>), String> {
-        let share = |percent: u64, rounding: u64| {
+    fn checked(
+        &self,
+        what: &str,
+        queue: &str,
+        defaults: &QueueDefaults,
+    ) -> Result<(Option<u64>, Option<u64>), String> {
+        let share = |percent: u8, rounding: u64| {
             let product = u128::from(self.max) * u128::from(percent) + u128::from(rounding);
             u64::try_from(product / 100).unwrap_or(u64::MAX)
         };
-        let stop = self.stop.unwrap_or_else(|| share(STOP_PERCENT, 50));
-        let mut resume = self.resume.unwrap_or_else(|| share(RESUME_PERCENT, 0));
+        let stop = self
+            .stop
+            .unwrap_or_else(|| share(defaults.flow_stop_percent, 50));
+        let mut resume = self
+            .resume
+            .unwrap_or_else(|| share(defaults.flow_resume_percent, 0));
         if stop > 0 {
             if resume > stop {
                 return Err(format!(

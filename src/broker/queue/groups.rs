@@ -11,13 +11,12 @@ use super::last_value::header_text;
 use crate::broker::blocks::Blocks;
 use crate::broker::chunks::Chunks;
 use crate::broker::encoding::{Decoder, Encoder, EncodingError, Record, record};
+use crate::broker::held::{Derived, text_bytes};
 use crate::broker::message::Message;
+use crate::broker::options::DEFAULT_GROUP;
 use crate::broker::slab::Slab;
 use crate::broker::subscription::SubscriptionRef;
 use crate::wire::Text;
-
-/// The group of messages that name none. qpidd's `default-message-group`.
-const DEFAULT_GROUP: &str = "qpid.no-group";
 
 /// A group that has messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -76,6 +75,10 @@ pub struct Groups {
     heads: BTreeMap<Option<SubscriptionRef>, Chunks<Head, ()>>,
     /// A group has lost its owner: the first position of such a group that nobody has looked at.
     opened: Option<u64>,
+    /// The group of messages that name none.
+    default: Text,
+    /// Octets of names that lie in allocations of their own: each group has its name twice.
+    octets: Derived,
 }
 record!(Groups {
     header,
@@ -84,11 +87,14 @@ record!(Groups {
     of,
     heads,
     opened
+} since 3 {
+    default = DEFAULT_GROUP.into(),
+    octets = Derived::default(),
 });
 
 impl Groups {
-    /// Of a queue whose messages name their group in a header.
-    pub fn new(header: Text) -> Groups {
+    /// Of a queue whose messages name their group in a header; those that do not are of `default`.
+    pub fn new(header: Text, default: Text) -> Groups {
         Groups {
             header,
             groups: Slab::default(),
@@ -96,7 +102,32 @@ impl Groups {
             of: Blocks::default(),
             heads: BTreeMap::new(),
             opened: None,
+            default,
+            octets: Derived::default(),
         }
+    }
+
+    /// Forgets who has which group: a fault for tests to find.
+    pub(in crate::broker) fn forget_owners(&mut self) {
+        let slots: Vec<u32> = self.names.iter().map(|(_, slot)| *slot).collect();
+        for slot in slots {
+            if let Some(group) = self.groups.get_mut(slot).map(Arc::make_mut) {
+                group.owner = None;
+            }
+        }
+    }
+
+    /// Octets that groups and what is known of their messages take.
+    pub(super) fn bytes(&self) -> u64 {
+        let of_message = size_of::<Option<u32>>() + size_of::<(u64, ())>();
+        let of_group = size_of::<Group>() + size_of::<(Text, u32)>() + size_of::<(Head, ())>();
+        self.of.len() * of_message as u64 + self.names.len() * of_group as u64 + self.octets.0
+    }
+
+    /// Counts the octets of names anew.
+    pub(super) fn count_anew(&mut self) {
+        let names = self.names.iter().map(|(name, _)| 2 * text_bytes(name));
+        self.octets = Derived(names.sum());
     }
 
     /// The header that names the group.
@@ -159,6 +190,7 @@ impl Groups {
         }
         if is_gone && let Some(gone) = self.groups.remove(slot) {
             self.names.remove(&gone.name);
+            self.octets.0 -= 2 * text_bytes(&gone.name);
         }
     }
 
@@ -187,7 +219,7 @@ impl Groups {
     pub(super) fn entered(&mut self, position: u64, message: &Message) {
         let mut name = header_text(message, &self.header);
         if name.is_empty() {
-            name = DEFAULT_GROUP.into();
+            name = self.default.clone();
         }
         let slot = match self.names.get(&name) {
             Some(slot) => *slot,
@@ -198,6 +230,7 @@ impl Groups {
                     acquired: 0,
                     available: Chunks::default(),
                 }));
+                self.octets.0 += 2 * text_bytes(&name);
                 self.names.insert(name, slot);
                 slot
             }
@@ -258,5 +291,6 @@ impl Groups {
                 self.names.remove(&gone.name);
             }
         }
+        self.count_anew();
     }
 }

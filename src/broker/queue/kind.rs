@@ -82,6 +82,26 @@ impl Kind {
         }
     }
 
+    /// Octets that it keeps beside so many messages.
+    pub fn bytes(&self, messages: u64) -> u64 {
+        match self {
+            Kind::Fifo => 0,
+            Kind::LastValue(keys) => keys.bytes(),
+            // The position of each.
+            Kind::Priority(_) => messages * size_of::<Option<u64>>() as u64,
+            Kind::Groups(groups) => groups.bytes(),
+        }
+    }
+
+    /// Counts anew what it cannot tell at once.
+    pub fn count_anew(&mut self) {
+        match self {
+            Kind::Fifo | Kind::Priority(_) => {}
+            Kind::LastValue(keys) => keys.count_anew(),
+            Kind::Groups(groups) => groups.count_anew(),
+        }
+    }
+
     /// Whether a consumer may have a message now.
     #[inline]
     pub fn is_open(&self, position: u64, to: SubscriptionRef) -> bool {

@@ -3,6 +3,7 @@
 use crate::broker::blocks::Blocks;
 use crate::broker::chunks::Chunks;
 use crate::broker::encoding::record;
+use crate::broker::held::{Derived, text_bytes};
 use crate::broker::message::Message;
 use crate::wire::Text;
 
@@ -27,11 +28,14 @@ pub struct LastValue {
     positions: Chunks<Text, u64>,
     /// The key of each message.
     keys: Blocks<Text>,
+    /// Octets of keys that lie in allocations of their own.
+    octets: Derived,
 }
 record!(LastValue {
     header,
     positions,
-    keys
+    keys,
+    octets
 });
 
 impl LastValue {
@@ -41,7 +45,27 @@ impl LastValue {
             header,
             positions: Chunks::default(),
             keys: Blocks::default(),
+            octets: Derived::default(),
         }
+    }
+
+    /// Forgets where the last message of each key is: a fault for tests to find.
+    pub(in crate::broker) fn forget_positions(&mut self) {
+        self.positions = Chunks::default();
+    }
+
+    /// Octets that the keys take.
+    pub(super) fn bytes(&self) -> u64 {
+        let of_message = size_of::<Option<Text>>() as u64;
+        let of_key = size_of::<(Text, u64)>() as u64;
+        self.keys.len() * of_message + self.positions.len() * of_key + self.octets.0
+    }
+
+    /// Counts the octets of keys anew.
+    pub(super) fn count_anew(&mut self) {
+        let of_messages = self.keys.iter().map(|(_, key)| text_bytes(key));
+        let of_keys = self.positions.iter().map(|(key, _)| text_bytes(key));
+        self.octets = Derived(of_messages.chain(of_keys).sum());
     }
 
     /// The position of the message that a new one replaces.
@@ -52,15 +76,22 @@ impl LastValue {
 
     pub(super) fn entered(&mut self, position: u64, message: &Message) {
         let key = header_text(message, &self.header);
-        self.positions.insert(key.clone(), position);
+        self.octets.0 += text_bytes(&key);
+        if self.positions.insert(key.clone(), position).is_none() {
+            self.octets.0 += text_bytes(&key);
+        }
         self.keys.push_at(position, key);
     }
 
     pub(super) fn left(&mut self, position: u64) {
-        if let Some(key) = self.keys.remove(position)
-            && self.positions.get(&key) == Some(&position)
-        {
+        let Some(key) = self.keys.remove(position) else {
+            return;
+        };
+        let octets = text_bytes(&key);
+        self.octets.0 -= octets;
+        if self.positions.get(&key) == Some(&position) {
             self.positions.remove(&key);
+            self.octets.0 -= octets;
         }
     }
 
@@ -76,5 +107,6 @@ impl LastValue {
         kept.set_tail(self.keys.tail());
         self.keys = kept;
         self.positions.retain(|_, position| is_there(position));
+        self.count_anew();
     }
 }

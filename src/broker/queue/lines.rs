@@ -4,7 +4,7 @@
 use super::Queue;
 use super::lifetime::LifetimePolicy;
 use crate::broker::encoding::record;
-use crate::broker::facts::Gathered;
+use crate::broker::facts::{Crossing, Gathered};
 
 /// See the module. They follow from what else is known of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,7 +43,7 @@ impl Queue {
         let is_within =
             self.entries.len() <= self.lines.above_count && self.bytes <= self.lines.above_bytes;
         if !is_within {
-            self.look_at_depth();
+            self.look_at_depth(facts);
             facts.touch(self.reference.id);
         }
     }
@@ -55,16 +55,30 @@ impl Queue {
             self.entries.len() >= self.lines.below_count && self.bytes >= self.lines.below_bytes;
         if !is_within || self.kind.has_opened() {
             self.flow.left(position);
-            self.look_at_depth();
+            self.look_at_depth(facts);
             facts.touch(self.reference.id);
         }
     }
 
-    /// Looks what follows from the depth as it is, and draws the lines anew.
-    pub(in crate::broker) fn look_at_depth(&mut self) {
+    /// Looks what follows from the depth as it is, and draws the lines anew. An alert is due as soon as
+    /// its line is crossed: a message that comes and is taken in one command crosses it, too.
+    pub(in crate::broker) fn look_at_depth(&mut self, facts: &mut Gathered) {
+        let depth = (self.entries.len(), self.bytes);
+        for is_high in self.look_again().into_iter().flatten() {
+            facts.crossed(Crossing {
+                queue: self.reference,
+                is_high,
+                depth: depth.0,
+                bytes: depth.1,
+            });
+        }
+    }
+
+    /// The same, where nobody is to be told of what is crossed: the queue is as it was before.
+    pub(in crate::broker) fn look_again(&mut self) -> [Option<bool>; 2] {
         let depth = (self.entries.len(), self.bytes);
         self.flow.look(depth);
-        self.alerts.look(depth);
+        let crossed = self.alerts.look(depth);
         let (stop_count, stop_bytes) = match self.flow.is_stopped {
             true => (None, None),
             false => (self.flow.stop_count, self.flow.stop_bytes),
@@ -86,5 +100,6 @@ impl Queue {
             below_count: count.below().max(below_all).max(emptied),
             below_bytes: bytes.below().max(below_all),
         };
+        crossed
     }
 }

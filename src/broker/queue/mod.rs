@@ -24,12 +24,13 @@ use super::branch::Promised;
 use super::dead::{DeadCounters, DeadLetters, Death};
 use super::encoding::{record, record_enum};
 use super::facts::Gathered;
-use super::held::{Held, Looked};
+use super::held::{Derived, Held, Looked};
 use super::ids::{ExchangeId, GroupTime, QueueRef, SessionId, SubscriptionId};
 use super::message::Stored;
 use super::plant::{Plant, is_planted};
 use super::ring::Ring;
 use super::subscription::SubscriptionRef;
+use super::watched::QueueWatched;
 use crate::wire::{Map, Text};
 
 use self::alerts::Alerts;
@@ -110,6 +111,18 @@ pub struct QueueCounters {
     pub discards_last_value: u64,
     /// Messages that died and went to the alternate exchange, by reason.
     pub dead: DeadCounters,
+    /// Persistent messages enqueued.
+    pub persistent_enqueues: u64,
+    /// Octets of these.
+    pub persistent_bytes_enqueued: u64,
+    /// Messages that transactions enqueued.
+    pub transaction_enqueues: u64,
+    /// Octets of these.
+    pub transaction_bytes_enqueued: u64,
+    /// Messages that transactions dequeued.
+    pub transaction_dequeues: u64,
+    /// Octets of these.
+    pub transaction_bytes_dequeued: u64,
 }
 record!(QueueCounters {
     enqueues,
@@ -126,6 +139,13 @@ record!(QueueCounters {
     discards_ring = 0,
     discards_last_value = 0,
     dead = DeadCounters::default(),
+} since 3 {
+    persistent_enqueues = 0,
+    persistent_bytes_enqueued = 0,
+    transaction_enqueues = 0,
+    transaction_bytes_enqueued = 0,
+    transaction_dequeues = 0,
+    transaction_bytes_dequeued = 0,
 });
 
 /// A queue.
@@ -207,6 +227,18 @@ pub struct Queue {
     pub promised: Promised,
     /// What becomes of messages that die in it.
     pub dead_letters: DeadLetters,
+    /// Octets of its persistent messages.
+    pub persistent_bytes: u64,
+    /// When it was made.
+    pub created: GroupTime,
+    /// The user that made it; empty for one that was recovered.
+    pub creator: Text,
+    /// How many bindings it has.
+    pub binding_count: u32,
+    /// How high and low some of its numbers were.
+    pub watched: QueueWatched,
+    /// Octets of what its kind keeps, as they are counted in [`Held`].
+    index_bytes: Derived,
 }
 record!(Queue {
     name,
@@ -247,7 +279,39 @@ record!(Queue {
     is_browse_only = false,
     promised = Promised::default(),
     dead_letters = DeadLetters::default(),
+} since 3 {
+    persistent_bytes = 0,
+    created = GroupTime(0),
+    creator = Text::default(),
+    binding_count = 0,
+    watched = QueueWatched::default(),
+    index_bytes = Derived::default(),
 });
+
+impl QueueCounters {
+    /// Adds what another queue has counted.
+    pub fn add(&mut self, other: &QueueCounters) {
+        self.enqueues += other.enqueues;
+        self.dequeues += other.dequeues;
+        self.bytes_enqueued += other.bytes_enqueued;
+        self.acquires += other.acquires;
+        self.releases += other.releases;
+        self.discards_ttl += other.discards_ttl;
+        self.discards_subscriber += other.discards_subscriber;
+        self.discards_purge += other.discards_purge;
+        self.discards_overflow += other.discards_overflow;
+        self.reroutes += other.reroutes;
+        self.discards_ring += other.discards_ring;
+        self.discards_last_value += other.discards_last_value;
+        self.dead.add(&other.dead);
+        self.persistent_enqueues += other.persistent_enqueues;
+        self.persistent_bytes_enqueued += other.persistent_bytes_enqueued;
+        self.transaction_enqueues += other.transaction_enqueues;
+        self.transaction_bytes_enqueued += other.transaction_bytes_enqueued;
+        self.transaction_dequeues += other.transaction_dequeues;
+        self.transaction_bytes_dequeued += other.transaction_bytes_dequeued;
+    }
+}
 
 impl Queue {
     /// An empty queue.
@@ -290,6 +354,12 @@ impl Queue {
             is_browse_only: false,
             promised: Promised::default(),
             dead_letters: DeadLetters::default(),
+            persistent_bytes: 0,
+            created: GroupTime(0),
+            creator: Text::default(),
+            binding_count: 0,
+            watched: QueueWatched::default(),
+            index_bytes: Derived::default(),
         }
     }
 
@@ -317,7 +387,40 @@ impl Queue {
                 self.kind.acquired(position, message.priority, nobody);
             }
         }
-        self.look_at_depth();
+        self.look_again();
+    }
+
+    /// Messages that somebody has acquired.
+    #[inline]
+    pub fn unacknowledged(&self) -> u64 {
+        self.entries.len().saturating_sub(self.available)
+    }
+
+    /// It has one binding more at an exchange.
+    pub fn bound(&mut self, exchange: ExchangeId) {
+        self.bound_to.insert(exchange);
+        self.binding_count += 1;
+        self.watched.bindings.rise(self.binding_count.into());
+    }
+
+    /// It has one binding less at an exchange, and the last there if it is said so.
+    pub fn unbound(&mut self, exchange: ExchangeId, was_last: bool) {
+        self.binding_count -= 1;
+        self.watched.bindings.sink(self.binding_count.into());
+        if was_last {
+            self.bound_to.remove(&exchange);
+        }
+    }
+
+    /// Counts what snapshots before the third format did not have.
+    pub fn count_anew(&mut self) {
+        let persistent = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.stored.message.is_persistent);
+        self.persistent_bytes = persistent
+            .map(|(_, entry)| entry.stored.message.size())
+            .sum();
     }
 
     /// Whether so many messages and octets more would pass a limit.
@@ -368,8 +471,10 @@ impl Queue {
         if self.is_durable && is_persistent {
             facts.enqueued(self.reference, self.entries.tail(), &stored, expires);
         }
-        self.persistent += u64::from(is_persistent);
         let bytes = stored.message.size();
+        if is_persistent {
+            self.count_persistent(bytes);
+        }
         self.bytes += bytes;
         self.counters.enqueues += 1;
         self.counters.bytes_enqueued += bytes;
@@ -383,6 +488,7 @@ impl Queue {
             redelivered: false,
             deliveries: 0,
         });
+        self.count_index(held);
         if self.available == 0 {
             self.hint = position;
         }
@@ -408,13 +514,46 @@ impl Queue {
         self.counters.enqueues += 1;
         self.counters.bytes_enqueued += bytes;
         self.expiring += u64::from(entry.expires != GroupTime::NEVER);
-        self.persistent += u64::from(entry.stored.message.is_persistent);
+        if entry.stored.message.is_persistent {
+            self.count_persistent(bytes);
+        }
         if self.available == 0 {
             self.hint = position;
         }
         self.available += 1;
         self.kind.entered(position, &entry.stored.message);
         self.entries.push_at(position, entry);
+        self.count_index(held);
+    }
+
+    /// Counts what the kind keeps, of which a plain queue has nothing.
+    #[inline]
+    fn count_index(&mut self, held: &mut Held) {
+        if !matches!(self.kind, Kind::Fifo) {
+            let now = self.kind.bytes(self.entries.len());
+            held.change(self.index_bytes.0, now);
+            self.index_bytes.0 = now;
+        }
+    }
+
+    /// Counts the same of a queue of a core that was decoded, of which nothing is counted.
+    pub fn count_index_anew(&mut self, held: &mut Held) {
+        self.index_bytes = Derived::default();
+        self.kind.count_anew();
+        self.count_index(held);
+    }
+
+    /// The queue is gone, with what its kind kept.
+    pub fn forget_index(&mut self, held: &mut Held) {
+        held.change(self.index_bytes.0, 0);
+        self.index_bytes = Derived::default();
+    }
+
+    fn count_persistent(&mut self, bytes: u64) {
+        self.persistent += 1;
+        self.persistent_bytes += bytes;
+        self.counters.persistent_enqueues += 1;
+        self.counters.persistent_bytes_enqueued += bytes;
     }
 
     #[inline]
@@ -451,6 +590,8 @@ impl Queue {
         self.kind
             .acquired(position, entry.stored.message.priority, by);
         self.available -= 1;
+        let unacknowledged = self.unacknowledged();
+        self.watched.unacknowledged.rise(unacknowledged);
         self.counters.acquires += 1;
         if self.hint == position {
             self.hint = position + 1;
@@ -478,6 +619,8 @@ impl Queue {
             self.hint.min(position)
         };
         self.available += 1;
+        let unacknowledged = self.unacknowledged();
+        self.watched.unacknowledged.sink(unacknowledged);
         self.counters.releases += 1;
         self.stir();
         if self.kind.has_opened() {
@@ -487,7 +630,7 @@ impl Queue {
     }
 
     /// Counts a delivery of an acquired message that came to nothing. True when there may be no more.
-    pub fn has_been_delivered_too_often(&mut self, position: u64) -> bool {
+    pub fn has_been_delivered_too_often(&mut self, position: u64, facts: &mut Gathered) -> bool {
         let max = self.dead_letters.deliveries_max;
         let entry = self.entries.get_mut(position);
         let Some(entry) = entry.filter(|entry| max > 0 && entry.state == EntryState::Acquired)
@@ -495,7 +638,12 @@ impl Queue {
             return false;
         };
         entry.deliveries = entry.deliveries.saturating_add(1);
-        entry.deliveries >= max
+        let is_over = entry.deliveries >= max;
+        // Of one that dies what its copy says is a fact of its own.
+        if !is_over && self.is_durable && entry.stored.message.is_persistent {
+            facts.given_back(self.reference, position, entry.deliveries);
+        }
+        is_over
     }
 
     /// Takes a message away for good. False when it is gone.
@@ -503,6 +651,7 @@ impl Queue {
         let entry = self.take_out(position, facts);
         if let Some(entry) = &entry {
             held.leave(&entry.stored.message);
+            self.count_index(held);
         }
         if let Some(entry) = &entry
             && self.is_durable
@@ -521,9 +670,10 @@ impl Queue {
         position: u64,
         has_durable_alternate: bool,
         death: Option<&Death>,
-        facts: &mut Gathered,
+        (held, facts): (&mut Held, &mut Gathered),
     ) -> Option<Entry> {
         let entry = self.take_out(position, facts)?;
+        self.count_index(held);
         match self.is_durable && entry.stored.message.is_persistent {
             true if has_durable_alternate => {
                 facts.left_for_alternate(self.reference, position, death);
@@ -538,12 +688,19 @@ impl Queue {
     #[inline]
     fn take_out(&mut self, position: u64, facts: &mut Gathered) -> Option<Entry> {
         let entry = self.entries.remove(position)?;
-        self.persistent -= u64::from(entry.stored.message.is_persistent);
-        self.bytes -= entry.stored.message.size();
+        let bytes = entry.stored.message.size();
+        if entry.stored.message.is_persistent {
+            self.persistent -= 1;
+            self.persistent_bytes -= bytes;
+        }
+        self.bytes -= bytes;
         self.expiring -= u64::from(entry.expires != GroupTime::NEVER);
         if entry.state == EntryState::Available {
             self.available -= 1;
             self.stir_short();
+        } else {
+            let unacknowledged = self.unacknowledged();
+            self.watched.unacknowledged.sink(unacknowledged);
         }
         let was_available = entry.state == EntryState::Available;
         self.kind
@@ -568,11 +725,14 @@ impl Queue {
         };
         let tail = self.entries.tail();
         let mut kept = Blocks::starting_at(0);
-        let (mut bytes, mut expiring, mut persistent) = (0, 0, 0);
+        let (mut bytes, mut expiring, mut persistent, mut persistent_bytes) = (0, 0, 0, 0);
         let places: Vec<u64> = stays.iter().map(|(position, _)| *position).collect();
         for (position, entry) in stays {
             bytes += entry.stored.message.size();
-            persistent += u64::from(entry.stored.message.is_persistent);
+            if entry.stored.message.is_persistent {
+                persistent += 1;
+                persistent_bytes += entry.stored.message.size();
+            }
             expiring += u64::from(entry.expires != GroupTime::NEVER);
             held.come(&entry.stored.message);
             kept.push_at(position, entry);
@@ -582,12 +742,13 @@ impl Queue {
         if is_fact && !is_planted(Plant::PurgeNotSaid) {
             self.say_purged(&places, self.persistent - persistent, facts);
         }
-        self.persistent = persistent;
+        (self.persistent, self.persistent_bytes) = (persistent, persistent_bytes);
         self.counters.dequeues += self.available;
         self.counters.discards_purge += self.available;
         (self.available, self.bytes, self.expiring, self.hint) = (0, bytes, expiring, tail);
         let purged = std::mem::replace(&mut self.entries, kept);
         self.keep_only(&places, facts);
+        self.count_index(held);
         purged
     }
 
@@ -604,7 +765,7 @@ impl Queue {
             }
         }
         self.flow.left_but(stays);
-        self.look_at_depth();
+        self.look_at_depth(facts);
         facts.touch(self.reference.id);
     }
 

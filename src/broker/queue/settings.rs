@@ -13,6 +13,7 @@ use super::rules::Rules;
 use crate::broker::arguments::{self, number, number_of_32_bits, number_of_any, text};
 use crate::broker::dead::DeadLetters;
 use crate::broker::limits;
+use crate::broker::options::Options;
 use crate::wire::{Map, Text, Value};
 
 /// See the module.
@@ -44,15 +45,15 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Of a queue that is declared with these arguments. `default_bytes` is what a queue holds that
-    /// does not say so; 0 is without limit.
+    /// Of a queue that is declared with these arguments. `options` have what it does not say.
     ///
     /// # Errors
     /// A value is none, or arguments exclude each other: qpidd answers 542.
-    pub fn of(name: &str, arguments: &Map, default_bytes: u64) -> Result<Settings, String> {
-        let limit = depth_limit(arguments, default_bytes)?;
+    pub fn of(name: &str, arguments: &Map, options: &Options) -> Result<Settings, String> {
+        let defaults = &options.of_queues;
+        let limit = depth_limit(arguments, options.default_queue_limit)?;
         let policy = policy(arguments);
-        let kind = kind(arguments)?;
+        let kind = kind(arguments, &defaults.message_group)?;
         refuse_paging_with(arguments)?;
         let lifetime = Lifetime::of(arguments)?;
         Ok(Settings {
@@ -61,9 +62,11 @@ impl Settings {
             flow: match policy {
                 // What is too much for a ring makes room for itself.
                 Policy::Ring | Policy::RingStrict => Flow::none(arguments)?,
-                Policy::Reject | Policy::SelfDestruct => Flow::of(name, arguments, limit)?,
+                Policy::Reject | Policy::SelfDestruct => {
+                    Flow::of(name, arguments, limit, defaults)?
+                }
             },
-            alerts: Alerts::of(arguments, limit)?,
+            alerts: Alerts::of(arguments, limit, defaults.alert_percent)?,
             rules: Rules::of(arguments, matches!(kind, Kind::LastValue(_)))?,
             kind,
             is_auto_delete: lifetime.is_auto_delete(arguments),
@@ -81,8 +84,8 @@ impl Settings {
     ///
     /// # Errors
     /// The limits are no numbers.
-    pub fn recovered(name: &str, arguments: &Map, default_bytes: u64) -> Result<Settings, String> {
-        Settings::of(name, arguments, default_bytes).or_else(|_| {
+    pub fn recovered(name: &str, arguments: &Map, options: &Options) -> Result<Settings, String> {
+        Settings::of(name, arguments, options).or_else(|_| {
             let former = [
                 arguments::MAX_COUNT,
                 arguments::MAX_SIZE,
@@ -90,7 +93,7 @@ impl Settings {
             ];
             let kept = arguments.iter().filter(|(name, _)| former.contains(name));
             let kept: Map = kept.map(|(name, value)| (name, value.clone())).collect();
-            Settings::of(name, &kept, default_bytes)
+            Settings::of(name, &kept, options)
         })
     }
 }
@@ -122,7 +125,7 @@ fn both(one: &str, other: &str) -> String {
     format!("Cannot specify {one} and {other} for the same queue")
 }
 
-fn kind(arguments: &Map) -> Result<Kind, String> {
+fn kind(arguments: &Map, default_group: &Text) -> Result<Kind, String> {
     let last_value = last_value_header(arguments);
     let levels = levels(arguments)?;
     let shares = shares(arguments, levels)?;
@@ -160,7 +163,7 @@ fn kind(arguments: &Map) -> Result<Kind, String> {
     }
     Ok(match (last_value, group, levels) {
         (Some(header), ..) => Kind::LastValue(Box::new(LastValue::new(header))),
-        (_, Some(header), _) => Kind::Groups(Box::new(Groups::new(header))),
+        (_, Some(header), _) => Kind::Groups(Box::new(Groups::new(header, default_group.clone()))),
         (.., 0) => Kind::Fifo,
         _ => Kind::Priority(Box::new(Levels::new(levels, shares))),
     })

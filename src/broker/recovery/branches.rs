@@ -9,7 +9,7 @@ use crate::broker::facts::{Dequeued, Prepared};
 use crate::broker::ids::{ConnectionKey, GroupTime, QueueRef};
 use crate::broker::message::Stored;
 use crate::broker::plant::{Plant, is_planted};
-use crate::broker::session::TransactionPublish;
+use crate::broker::publishes::{Publishes, TransactionPublish};
 use crate::broker::subscription::SubscriptionRef;
 
 /// See the module.
@@ -56,7 +56,7 @@ impl Prepareds {
             let mut branch = Branch {
                 state: BranchState::Prepared(number),
                 open: BTreeSet::new(),
-                publishes: Vec::new(),
+                publishes: Publishes::default(),
                 accepts: Default::default(),
                 bytes: 0,
                 timeout: prepared.timeout,
@@ -70,7 +70,7 @@ impl Prepareds {
                     .collect();
                 let routes = queues.len() * size_of::<QueueRef>();
                 branch.bytes += publish.message.size() + routes as u64;
-                branch.publishes.push(TransactionPublish {
+                let publish = TransactionPublish {
                     stored: Stored {
                         handle: publish.handle,
                         // The connection is no more.
@@ -79,7 +79,11 @@ impl Prepareds {
                     },
                     expires: publish.expires,
                     queues,
-                });
+                    // What an exchange keeps does not outlive the process.
+                    last_of: Vec::new(),
+                };
+                core.held.come_to_transaction(&publish);
+                branch.publishes.push(publish);
             }
             for (key, positions) in prepared.accepts {
                 let Some(queue) = core.queue_of(key) else {

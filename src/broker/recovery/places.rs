@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::spans::Spans;
 use crate::broker::dead::Death;
 use crate::broker::ids::GroupTime;
 use crate::broker::message::{BodyHandle, Message};
@@ -16,6 +17,8 @@ pub struct Recovered {
     pub message: Arc<Message>,
     /// When its time runs out.
     pub expires: GroupTime,
+    /// How often it was given back after a delivery, where its queue counts that.
+    pub deliveries: u32,
 }
 
 /// Positions that are apart, as ranges: last by first.
@@ -64,8 +67,10 @@ pub struct Places {
     /// And these.
     left: Ranges,
     rejected: Ranges,
-    /// Those that died, by death: some of them may have left since.
-    died: BTreeMap<Death, Ranges>,
+    /// How those died that did: some of them may have left since.
+    died: Spans<Death>,
+    /// How often those were given back that were: some have left since.
+    given_back: Spans<u32>,
     /// No message has been at this position or behind it.
     tail: u64,
 }
@@ -78,7 +83,8 @@ impl Default for Places {
             before: 1,
             left: Ranges::default(),
             rejected: Ranges::default(),
-            died: BTreeMap::new(),
+            died: Spans::default(),
+            given_back: Spans::default(),
             tail: 1,
         }
     }
@@ -126,10 +132,8 @@ impl Places {
         self.before = before;
         self.left.cut(before);
         self.rejected.cut(before);
-        self.died.retain(|_, ranges| {
-            ranges.cut(before);
-            !ranges.0.is_empty()
-        });
+        self.died.cut(before);
+        self.given_back.cut(before);
         while let Some(first) = self.entries.first_entry()
             && *first.key() < before
         {
@@ -146,8 +150,16 @@ impl Places {
     /// Messages that are there died, and are to be rerouted.
     pub fn died(&mut self, first: u64, last: u64, death: &Death) {
         self.go_on_at(last + 1);
-        let ranges = self.died.entry(death.clone()).or_default();
-        ranges.insert(first, last);
+        // One that is said twice is said again as it was.
+        self.died.put(first, last, |_| death.clone());
+    }
+
+    /// Messages that are there were given back so often in all.
+    pub fn given_back(&mut self, first: u64, last: u64, deliveries: u32) {
+        self.go_on_at(last + 1);
+        // The most that was said, in whatever order.
+        let most = |said: Option<&u32>| said.map_or(deliveries, |said| deliveries.max(*said));
+        self.given_back.put(first, last, most);
     }
 
     /// The position of the next message.
@@ -158,16 +170,18 @@ impl Places {
     /// The messages that are left, in order, and what became of each.
     pub fn into_entries(self) -> impl Iterator<Item = (u64, Recovered, Fate)> {
         let (rejected, died) = (self.rejected, self.died);
-        self.entries.into_iter().map(move |(position, recovered)| {
-            let mut deaths = died.iter();
-            let death = deaths.find(|(_, ranges)| ranges.contains(position));
-            let fate = match death {
-                Some((death, _)) => Fate::Died(death.clone()),
-                None if rejected.contains(position) => Fate::Rejected,
-                None => Fate::Stays,
-            };
-            (position, recovered, fate)
-        })
+        let given_back = self.given_back;
+        self.entries
+            .into_iter()
+            .map(move |(position, mut recovered)| {
+                recovered.deliveries = given_back.get(position).copied().unwrap_or(0);
+                let fate = match died.get(position) {
+                    Some(death) => Fate::Died(death.clone()),
+                    None if rejected.contains(position) => Fate::Rejected,
+                    None => Fate::Stays,
+                };
+                (position, recovered, fate)
+            })
     }
 }
 

@@ -21,7 +21,8 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::member::{Farewell, Member, Now, Settings};
+use super::committed::Farewell;
+use super::member::{Member, Now, Settings};
 use super::ordered::{Change, Envelope};
 use super::snapshots::Job;
 use crate::broker::ids::{ConnectionNumber, MemberId};
@@ -500,6 +501,10 @@ impl<M: Machine> Group for Live<M> {
 
     fn open(&self, waker: Waker) -> ConnectionNumber {
         self.served.fetch_add(1, Ordering::Relaxed);
+        self.open_agent(waker)
+    }
+
+    fn open_agent(&self, waker: Waker) -> ConnectionNumber {
         self.state.lock().member.outboxes.open(waker)
     }
 
@@ -518,6 +523,10 @@ impl<M: Machine> Group for Live<M> {
         state.member.propose_batches(now, connection, &batches);
         drop(state);
         self.bell.ring();
+    }
+
+    fn look(&self, look: &mut dyn FnMut(&Core)) {
+        look(self.state.lock().member.machine().core());
     }
 
     fn take(&self, connection: ConnectionNumber, effects: &mut Vec<Effect>) -> Outstanding {
@@ -660,7 +669,7 @@ mod tests {
             };
             let fresh = || Core::new(Default::default(), Default::default());
             let begin = (fresh(), vec![Command::Tick; 40]);
-            form(&mut log, &settings, &[MemberId(1)], begin, 0).expect("it is new");
+            form(&mut log, settings.voter(), &[MemberId(1)], begin, 0).expect("it is new");
             let live = Live::start(log, settings, fresh, (Millis(0), 0)).expect("it is sound");
             Alone {
                 live,

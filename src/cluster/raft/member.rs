@@ -1,23 +1,22 @@
 //! A member: raft, its log, its machine, and what waits for its connections.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::hash::Hasher;
 
 use raft::StateRole;
-use raft::prelude::{Config, Entry, EntryType, Message, MessageType, RawNode};
+use raft::prelude::{Config, Entry, Message, MessageType, RawNode};
 
+use super::committed::{Farewell, Observed};
 use super::lead::Lead;
-use super::ordered::{Change, Content, Envelope, Ordered, in_bounded};
+use super::ordered::{Content, Envelope, in_bounded};
 use super::proposals::Proposals;
 use super::snapshots::Snapshots;
 use super::storage::{self, Storage};
 use super::{Plant, codec};
-use crate::broker::digest::Digest;
-use crate::broker::ids::{GroupTime, MemberId, ShardId};
-use crate::broker::{Applied, Batch, Command, Origin, Out};
-use crate::cluster::entry_log::{self, Configuration, EntryLog, RaftBase, RaftState, Voter};
+use crate::broker::ids::{MemberId, ShardId};
+use crate::broker::{Batch, Command, Origin, Out};
+use crate::cluster::entry_log::{Configuration, EntryLog, RaftBase, RaftState, Voter};
 use crate::cluster::lockstep::dice::Dice;
-use crate::cluster::machine::{Machine, digest_effects};
+use crate::cluster::machine::Machine;
 use crate::cluster::outbox::{Outboxes, Woken};
 use crate::cluster::{Millis, limits};
 use crate::store;
@@ -58,35 +57,6 @@ pub struct Settings {
     pub plant: Plant,
 }
 
-/// An entry as a member applied it: equal on all members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Observed {
-    /// Its place.
-    pub index: u64,
-    /// The term of its leader.
-    pub term: u64,
-    /// A digest of its octets.
-    pub entry: u64,
-    /// A digest of what came out of it.
-    pub effects: u64,
-    /// A digest of the state behind it; now and then.
-    pub state: Option<u64>,
-}
-
-/// A member that ends well says so in the order: all members can then be compared at one entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Farewell {
-    /// Who ends.
-    pub member: MemberId,
-    /// The entry in which it says so.
-    pub index: u64,
-    /// The digest of the state behind that entry.
-    pub digest: u64,
-}
-
-/// Entries between two digests of the state of a member that is observed.
-const OBSERVED_EVERY: u64 = 64;
-
 /// What waits until the log is synced to a position.
 struct Unsynced {
     position: u64,
@@ -108,10 +78,10 @@ pub struct Member<M> {
     /// Committed entries that are not applied yet.
     pub(super) unapplied: VecDeque<Entry>,
     pub(super) outgoing: Vec<(MemberId, Vec<u8>)>,
-    promised: RaftState,
+    pub(super) promised: RaftState,
     /// The position of the log behind the record that says that the newest change of members it has
     /// applied is in the order.
-    change_kept_at: u64,
+    pub(super) change_kept_at: u64,
     pub(super) lead: Option<Lead>,
     /// Members whose processes are gone, as far as whoever connects to them can tell; until something is
     /// heard of them.
@@ -124,18 +94,20 @@ pub struct Member<M> {
     pub(super) has_followed: bool,
     pub(super) proposals: Proposals,
     pub(super) outboxes: Outboxes,
-    out: Out,
+    pub(super) out: Out,
     pub(super) woken: Woken,
-    observed: Vec<Observed>,
+    pub(super) observed: Vec<Observed>,
     /// There is more to do at once than one call does.
     has_more: bool,
+    /// How many messages may have come into queues when it looks at its clock again.
+    pub(super) applies_until: u64,
     /// Entries it has applied in this life.
     pub(super) applied: u64,
     /// It has said that it ends.
     pub(super) is_leaving: bool,
     /// Members that said so, in the order, since this was last looked at.
     pub(super) farewells: Vec<Farewell>,
-    failure: Option<String>,
+    pub(super) failure: Option<String>,
 }
 
 fn silent() -> slog::Logger {
@@ -149,7 +121,7 @@ fn silent() -> slog::Logger {
 /// The log cannot be written.
 pub fn form<M: Machine>(
     log: &mut EntryLog,
-    settings: &Settings,
+    voter: Voter,
     members: &[MemberId],
     (mut machine, commands): (M, Vec<Command>),
     wall: u64,
@@ -167,7 +139,7 @@ pub fn form<M: Machine>(
         ..Configuration::default()
     };
     let (index, term) = (machine.index(), 1);
-    log.vote(voter(settings))?;
+    log.vote(voter)?;
     log.promise(RaftState {
         term,
         ..RaftState::default()
@@ -190,14 +162,13 @@ fn has_gone_back(acknowledged: u64, last: u64) -> String {
     )
 }
 
-fn is_own_word(origin: Origin, member: MemberId) -> bool {
-    matches!(origin, Origin::Member { id, .. } if id == member)
-}
-
-pub(super) fn voter(settings: &Settings) -> Voter {
-    Voter {
-        group: settings.group,
-        member: settings.member,
+impl Settings {
+    /// Whose log the member's is.
+    pub fn voter(&self) -> Voter {
+        Voter {
+            group: self.group,
+            member: self.member,
+        }
     }
 }
 
@@ -233,7 +204,7 @@ impl<M: Machine> Member<M> {
         now: Now,
     ) -> Result<Member<M>, String> {
         if let Some(found) = log.voter()
-            && found != voter(&settings)
+            && found != settings.voter()
         {
             let Voter { group, member } = found;
             return Err(format!(
@@ -273,6 +244,7 @@ impl<M: Machine> Member<M> {
             woken: Woken::default(),
             observed: Vec::new(),
             has_more: false,
+            applies_until: 0,
             applied: 0,
             is_leaving: false,
             farewells: Vec::new(),
@@ -463,11 +435,11 @@ impl<M: Machine> Member<M> {
         self.raw.step(message).map_err(|error| error.to_string())
     }
 
-    /// Lets time pass: as many ticks as are due, and after a pause only so many that it looks around
-    /// before it does anything.
+    /// Lets time pass: as many ticks as are due, and after a pause only so many that what has come
+    /// meanwhile is looked at before anything is made of a silence.
     pub fn tick(&mut self, now: Now) {
         self.now = now;
-        let mut left = limits::RAFT_ELECTION_TICKS;
+        let mut left = limits::RAFT_TICKS_AT_ONCE;
         while self.ticked_at.0 + limits::RAFT_TICK_MS <= now.clock.0 {
             self.ticked_at.0 += limits::RAFT_TICK_MS;
             if left == 0 {
@@ -517,7 +489,7 @@ impl<M: Machine> Member<M> {
         self.note_role();
     }
 
-    fn note_role(&mut self) {
+    pub(super) fn note_role(&mut self) {
         let term = self.raw.raft.term;
         let leads = self.is_elected();
         self.lead.take_if(|lead| !leads || lead.term != term);
@@ -529,6 +501,7 @@ impl<M: Machine> Member<M> {
     pub fn work(&mut self, now: Now, sent: &mut Vec<(MemberId, Vec<u8>)>) {
         self.now = now;
         self.has_more = false;
+        self.applies_until = self.machine.enqueue_count() + limits::RAFT_APPLIED_ENQUEUES;
         let mut left = limits::RAFT_ROUNDS_PER_WORK;
         while self.failure().is_none() {
             self.note_synced();
@@ -552,6 +525,7 @@ impl<M: Machine> Member<M> {
         self.act_as_leader();
         if self.raw.has_ready() && self.failure().is_none() {
             self.take_ready();
+            self.has_more |= !self.unapplied.is_empty();
         }
         self.send_to_new_leader();
         sent.append(&mut self.outgoing);
@@ -630,25 +604,7 @@ impl<M: Machine> Member<M> {
         self.apply_committed();
     }
 
-    /// Applies what is committed, as far as its work allows: time must not stand still meanwhile, and
-    /// others must hear of this member.
-    fn apply_committed(&mut self) {
-        let until = self.machine.enqueue_count() + limits::RAFT_APPLIED_ENQUEUES;
-        let mut last = None;
-        while self.failure.is_none()
-            && self.machine.enqueue_count() < until
-            && let Some(entry) = self.unapplied.pop_front()
-        {
-            last = Some(entry.index);
-            let applied = self.apply(entry);
-            self.try_to(applied);
-        }
-        if let Some(last) = last.filter(|_| self.failure.is_none()) {
-            self.raw.advance_apply_to(last);
-        }
-    }
-
-    fn promise(&mut self) {
+    pub(super) fn promise(&mut self) {
         let promised = match self.settings.plant {
             Plant::VoteForgotten => RaftState {
                 term: 1,
@@ -671,7 +627,7 @@ impl<M: Machine> Member<M> {
         let highest = self.promised.epoch.max(known);
         self.promised.epoch = match self.settings.plant {
             Plant::EpochKept => highest.max(1),
-            _ => (highest + 1).max(self.now.wall),
+            _ => highest.saturating_add(1).max(self.now.wall),
         };
         self.promise();
         let (epoch, synced_at) = (self.promised.epoch, self.log().end());
@@ -699,136 +655,5 @@ impl<M: Machine> Member<M> {
     /// there is a leader.
     pub(super) fn has_begun(&self) -> bool {
         self.machine.last_seq(self.id(), self.promised.epoch) > 0
-    }
-
-    fn apply(&mut self, entry: Entry) -> Result<(), String> {
-        let (index, term) = (entry.index, entry.term);
-        let mut batch = self.batch(&entry)?;
-        let origin = batch.origin;
-        let is_down = batch.commands.iter().any(|command| {
-            matches!(command, Command::MemberDown { member, epoch }
-                if *member == self.id() && *epoch >= self.promised.epoch)
-        });
-        let is_tick = origin == Origin::Sequencer && !batch.commands.is_empty();
-        let had_begun = self.has_begun();
-        let leaver = batch.commands.iter().find_map(|command| match command {
-            Command::MemberDown { member, .. } if is_own_word(origin, *member) => Some(*member),
-            _ => None,
-        });
-        let applied = self.machine.apply(&mut batch, &mut self.out);
-        self.applied += 1;
-        if let Some(member) = leaver {
-            let digest = self.machine.digest();
-            self.farewells.push(Farewell {
-                member,
-                index,
-                digest,
-            });
-        }
-        if self.settings.is_observed {
-            self.observe(&entry);
-        }
-        if !had_begun {
-            // It concerns connections of a former epoch, of which some had the same numbers.
-            self.out.effects.clear();
-        }
-        self.outboxes
-            .distribute(self.settings.member, &mut self.out, 0, &mut self.woken);
-        if is_tick && let Some(lead) = self.lead.as_mut().filter(|lead| lead.term == term) {
-            lead.is_ticking = false;
-        }
-        let is_own = matches!(origin, Origin::Member { id, epoch, .. }
-            if (id, epoch) == (self.id(), self.promised.epoch));
-        let ends = is_down || is_own && applied == Applied::Stale;
-        if self.is_leaving {
-            self.note_applied_while_leaving(is_own, applied);
-        } else if ends && self.settings.plant != Plant::DownUnheeded {
-            tracing::warn!(target: "Cluster", "this member was taken for down at entry {index}");
-            self.renew();
-        } else if is_own {
-            self.proposal_applied(applied);
-        }
-        self.begin_to_lead(term);
-        Ok(())
-    }
-
-    /// It takes part to the end, but does not begin anew.
-    fn note_applied_while_leaving(&mut self, is_own: bool, applied: Applied) {
-        if is_own && applied != Applied::Stale {
-            self.proposal_applied(applied);
-        }
-    }
-
-    fn batch(&mut self, entry: &Entry) -> Result<Batch, String> {
-        let text = |error| format!("entry {}: {error}", entry.index);
-        let (mut time, mut origin, mut commands) =
-            (self.machine.time(), Origin::Sequencer, Vec::new());
-        match entry.get_entry_type() {
-            EntryType::EntryNormal if entry.data.is_empty() => {}
-            EntryType::EntryNormal => {
-                let ordered: Ordered = entry_log::whole(&entry.data).map_err(text)?;
-                time = time.max(ordered.time);
-                (origin, commands) = (ordered.proposal.origin, ordered.proposal.commands);
-            }
-            EntryType::EntryConfChange | EntryType::EntryConfChangeV2 => {
-                let change: Change = entry_log::whole(&entry.context).map_err(text)?;
-                let changed = self.raw.apply_conf_change(&change.to_raft());
-                changed.map_err(|error| format!("entry {}: {error}", entry.index))?;
-                self.keep_change(entry.index);
-                self.step_down_when_out();
-                if let Change::Leave(member) = change {
-                    let epoch = self.machine.last_epoch(member);
-                    commands.push(Command::MemberDown { member, epoch });
-                }
-            }
-        }
-        if self.settings.plant == Plant::LocalTime {
-            time = time.max(GroupTime(self.now.clock.0));
-        }
-        Ok(Batch {
-            shard: ShardId::default(),
-            index: entry.index,
-            time,
-            origin,
-            commands,
-        })
-    }
-
-    /// Writes at once that a change of members is in the order: raft says so only with the next entry.
-    /// A member that started again without knowing would count as before the change, and ask for the
-    /// vote of one that is gone for good.
-    fn keep_change(&mut self, index: u64) {
-        if self.settings.plant != Plant::ChangeNotKept {
-            self.promised.commit = self.promised.commit.max(index);
-            self.promise();
-            self.change_kept_at = self.log().end();
-        }
-    }
-
-    /// A leader that is out of the group, its predecessor having ordered that, leads no more: the crate
-    /// ends the process when one goes on.
-    fn step_down_when_out(&mut self) {
-        let takes_part = self.raw.raft.prs().get(self.id().0).is_some();
-        if self.is_elected() && !takes_part {
-            let term = self.raw.raft.term;
-            self.raw.raft.become_follower(term, 0);
-            self.note_role();
-        }
-    }
-
-    fn observe(&mut self, entry: &Entry) {
-        let mut octets = Digest::default();
-        octets.write(&entry.data);
-        octets.write(&entry.context);
-        let mut effects = Digest::default();
-        digest_effects(&self.out.effects, &mut effects);
-        let is_due = entry.index.is_multiple_of(OBSERVED_EVERY);
-        self.observed.push(Observed {
-            index: entry.index,
-            term: entry.term,
-            entry: octets.finish(),
-            effects: effects.finish(),
-            state: is_due.then(|| self.machine.digest()),
-        });
     }
 }

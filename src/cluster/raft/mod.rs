@@ -18,6 +18,7 @@
 //! minority tells nothing. Queries are entries, too, so no read passes by the order.
 
 mod codec;
+mod committed;
 mod lead;
 mod live;
 mod member;
@@ -25,13 +26,16 @@ mod member;
 mod node;
 mod ordered;
 mod proposals;
+mod remains;
 pub mod seats;
 mod snapshots;
 mod storage;
 
+pub use self::committed::{Farewell, Observed};
 pub use self::live::{Live, Outgoing, View};
-pub use self::member::{Farewell, Member, Now, Observed, Settings, form};
+pub use self::member::{Member, Now, Settings, form};
 pub use self::ordered::{Change, reread};
+pub use self::remains::{Found, Remains};
 pub use self::snapshots::{Done, Job};
 
 /// A fault of a member, for the tests that must find it.

@@ -60,7 +60,7 @@ impl Node {
         let now = Now::default();
         if is_formed {
             let begin = (fresh(), vec![Command::Tick; 40]);
-            let formed = form(&mut log, &settings, &[MemberId(id)], begin, 0);
+            let formed = form(&mut log, settings.voter(), &[MemberId(id)], begin, 0);
             formed.expect("it is new");
         }
         writer.finish();

@@ -8,7 +8,7 @@ use crate::broker::encoding::{Decoder, Encoder, EncodingError, Record, record, r
 use crate::broker::ids::{GroupTime, MemberId};
 use crate::broker::limits::BATCH_COMMANDS_MAX;
 use crate::broker::{Command, Origin};
-use crate::cluster::entry_log::{self, PieceHead};
+use crate::cluster::entry_log::{self, Configuration, PieceHead};
 use crate::cluster::limits;
 
 /// Commands in the order: what the leader made of a proposal.
@@ -61,6 +61,23 @@ record_enum!(Change {
 });
 
 impl Change {
+    /// Makes it in who takes part.
+    pub(super) fn make(self, configuration: &mut Configuration) {
+        let Configuration {
+            voters, learners, ..
+        } = configuration;
+        let (Change::Join(MemberId(id))
+        | Change::Promote(MemberId(id))
+        | Change::Leave(MemberId(id))) = self;
+        voters.retain(|voter| *voter != id);
+        learners.retain(|learner| *learner != id);
+        match self {
+            Change::Join(_) => learners.push(id),
+            Change::Promote(_) => voters.push(id),
+            Change::Leave(_) => {}
+        }
+    }
+
     /// The same for the crate.
     pub(super) fn to_raft(self) -> ConfChange {
         let (kind, MemberId(id)) = match self {

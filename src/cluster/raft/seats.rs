@@ -18,10 +18,11 @@ use self::network::Network;
 pub use self::network::{Faults, Tally};
 use self::node::Node;
 use self::state::State;
-use super::member::{Observed, form};
+use super::committed::Observed;
+use super::member::form;
 use super::{Plant, Settings};
 use crate::broker::ids::{ConnectionNumber, MemberId};
-use crate::broker::{Command, Effect};
+use crate::broker::{Command, Core, Effect};
 use crate::cluster::entry_log::{self, EntryLog};
 use crate::cluster::lockstep::dice::Dice;
 use crate::cluster::machine::Machine;
@@ -92,7 +93,7 @@ pub fn seats<M: Machine>(
         let wall = setup.wall_at_zero + now.0;
         let (mut log, mut writer) = node::open(&disk, &setup.log, id.0)?;
         let begin = (fresh(), commands.to_vec());
-        form(&mut log, &settings, &ids, begin, wall)?;
+        form(&mut log, settings.voter(), &ids, begin, wall)?;
         writer.finish();
         drop(log);
         nodes.push(Node::new(settings, disk));
@@ -247,6 +248,12 @@ impl<M: Machine> Group for Seat<M> {
                 let node = &mut state.nodes[self.place];
                 node.waiting.push_back((connection, commands));
             });
+        }
+    }
+
+    fn look(&self, look: &mut dyn FnMut(&Core)) {
+        if let Some(member) = &self.state.lock().nodes[self.place].member {
+            look(member.machine().core());
         }
     }
 

@@ -679,7 +679,7 @@ impl<M: Machine> Member<M> {
         self.snapshots.writing = None;
         // What was committed and not applied is in that state.
         self.unapplied.clear();
-        let voter = super::member::voter(&self.settings);
+        let voter = self.settings.voter();
         self.log_mut().vote(voter)?;
         let head = offer.head.at(offer.head.pieces - 1);
         self.raw.mut_store().install(base, head, &last)?;

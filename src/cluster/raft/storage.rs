@@ -95,17 +95,6 @@ impl Storage {
         self.log.install_last_piece(head, octets)
     }
 
-    fn read(&self, index: u64) -> Result<Entry, String> {
-        let octets = self.log.raft_entry(index)?;
-        let mut from = Decoder::new(&octets);
-        let entry = codec::decode_entry(&mut from);
-        let entry = entry.map_err(|error| format!("entry {index}: {error}"))?;
-        match entry.index == index && from.is_at_end() {
-            true => Ok(entry),
-            false => Err(format!("entry {index} is not what it says to be")),
-        }
-    }
-
     fn recent(&self, index: u64) -> Option<&Entry> {
         let first = self.recent.front()?.index;
         self.recent
@@ -115,7 +104,7 @@ impl Storage {
     fn entry(&self, index: u64) -> Result<Entry, String> {
         match self.recent(index) {
             Some(entry) => Ok(entry.clone()),
-            None => self.read(index),
+            None => read(&self.log, index),
         }
     }
 
@@ -212,6 +201,18 @@ impl raft::Storage for Storage {
             return Err(unavailable);
         }
         Ok(codec::snapshot_of(base))
+    }
+}
+
+/// An entry as it is in a log.
+pub(super) fn read(log: &EntryLog, index: u64) -> Result<Entry, String> {
+    let octets = log.raft_entry(index)?;
+    let mut from = Decoder::new(&octets);
+    let entry = codec::decode_entry(&mut from);
+    let entry = entry.map_err(|error| format!("entry {index}: {error}"))?;
+    match entry.index == index && from.is_at_end() {
+        true => Ok(entry),
+        false => Err(format!("entry {index} is not what it says to be")),
     }
 }
 

@@ -13,8 +13,10 @@ use tokio::time::{Instant, timeout};
 use super::Plane;
 use super::frames::{self, Frames, Kind};
 use super::meeting::{self, Failure, Met};
+use super::reach::Reminder;
 use super::words::{self, Refusal, Store};
 use crate::broker::ids::MemberId;
+use crate::cluster::Millis;
 use crate::cluster::entry_log::Configuration;
 use crate::cluster::raft::{Live, Outgoing};
 use crate::server::cluster_options::Address;
@@ -31,6 +33,7 @@ pub async fn run(plane: Arc<Plane>, live: Arc<Live>) {
             let is_wanted = wanted.contains(address);
             if !is_wanted {
                 task.abort();
+                plane.forget_failed(address);
             }
             is_wanted
         });
@@ -74,23 +77,21 @@ impl Plane {
 /// Keeps a connection to one address.
 async fn keep(plane: Arc<Plane>, live: Arc<Live>, address: Address) {
     let mut pause = limits::PEER_REDIAL_MIN;
-    let mut told = String::new();
+    let mut said = Said::default();
     loop {
-        let mut tell = |why: String| {
-            // Once, until it is another reason.
-            if why != told {
-                tracing::warn!(target: "Cluster", "Member at {address}: {why}");
-                told = why;
-            }
-        };
+        let now = plane.clock.millis();
         match meeting::dial(&plane, &address).await {
-            Ok(met) => match carry(&plane, &live, met).await {
+            Ok(met) => match carry(&plane, &live, (&address, met)).await {
                 Carried::Nothing(why) => tracing::debug!(target: "Cluster", "{address}: {why}"),
                 // That member has two addresses; the other one does.
                 Carried::ByAnother => pause = limits::PEER_SILENCE,
                 Carried::Until(why) => {
-                    tell(format!("the connection has ended: {why}"));
-                    told.clear();
+                    said.tell(
+                        &address,
+                        now,
+                        (format!("the connection has ended: {why}"), false),
+                    );
+                    said = Said::default();
                     pause = limits::PEER_REDIAL_MIN;
                 }
             },
@@ -101,11 +102,46 @@ async fn keep(plane: Arc<Plane>, live: Arc<Live>, address: Address) {
                         .members_at(&address)
                         .for_each(|member| live.note_gone(member));
                 }
-                tell(why.to_string());
+                if let Failure::Refused(Refusal::Left) = &why {
+                    plane.note_taken_out();
+                }
+                plane.note_failed(&address, &why);
+                said.tell(&address, now, (why.to_string(), lasts(&why)));
             }
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(limits::PEER_REDIAL_MAX);
+    }
+}
+
+/// Whether somebody has to do something so that it ends: it is said again, and what passes is not.
+fn lasts(why: &Failure) -> bool {
+    match why {
+        Failure::Refused(_) | Failure::Refuses(_) | Failure::Strange(_) => true,
+        Failure::Absent(_) | Failure::Broken(_) => false,
+    }
+}
+
+/// What was said last of an address.
+#[derive(Default)]
+struct Said {
+    why: String,
+    again: Option<Reminder>,
+}
+
+impl Said {
+    /// Says why a member is not reached: once until it is another reason, and again what lasts.
+    fn tell(&mut self, address: &Address, now: Millis, (why, lasts): (String, bool)) {
+        let is_new = why != self.why;
+        if is_new {
+            let again = Reminder::after(now, limits::REMINDED_AFTER_MS);
+            self.again = lasts.then_some(again);
+            self.why = why;
+        }
+        let is_due = |again: &mut Reminder| again.is_due(now);
+        if is_new || self.again.as_mut().is_some_and(is_due) {
+            tracing::warn!(target: "Cluster", "Member at {address}: {}", self.why);
+        }
     }
 }
 
@@ -131,7 +167,8 @@ impl Drop for Carrying<'_> {
     }
 }
 
-async fn carry(plane: &Plane, live: &Live, met: Met) -> Carried {
+async fn carry(plane: &Plane, live: &Live, (address, met): (&Address, Met)) -> Carried {
+    plane.forget_failed(address);
     let Met {
         secured,
         frames,
@@ -152,7 +189,7 @@ async fn carry(plane: &Plane, live: &Live, met: Met) -> Carried {
         hello.address
     );
     let (reader, writer) = tokio::io::split(secured.stream);
-    let heard = hear(reader, frames);
+    let heard = hear(plane, reader, frames);
     let spoken = speak(plane, &carrying, writer);
     tokio::select! {
         why = heard => Carried::Until(why),
@@ -161,16 +198,21 @@ async fn carry(plane: &Plane, live: &Live, met: Met) -> Carried {
 }
 
 /// Hears that the other side lives; gives why no more is to be said.
-async fn hear(mut from: impl AsyncRead + Unpin, mut frames: Frames) -> String {
+async fn hear(plane: &Plane, mut from: impl AsyncRead + Unpin, mut frames: Frames) -> String {
     loop {
         match timeout(limits::PEER_SILENCE, frames.next(&mut from)).await {
             Err(_) => return "it is silent".to_owned(),
-            Ok(Err(error)) => return error.to_string(),
+            Ok(Err(error)) => return frames::words(&error),
             Ok(Ok(None)) => return "it was closed".to_owned(),
             Ok(Ok(Some((Kind::Pong, _)))) => {}
             Ok(Ok(Some((Kind::Refused, octets)))) => {
                 return match words::whole::<Refusal>(&octets) {
-                    Ok(why) => Failure::Refused(why).to_string(),
+                    Ok(why) => {
+                        if why == Refusal::Left {
+                            plane.note_taken_out();
+                        }
+                        Failure::Refused(why).to_string()
+                    }
                     Err(error) => error.to_string(),
                 };
             }
@@ -208,11 +250,11 @@ async fn speak(plane: &Plane, carrying: &Carrying<'_>, mut to: impl AsyncWrite +
             if frame.len() >= limits::PEER_WRITE_BYTES
                 && let Err(error) = write(&mut to, &mut frame).await
             {
-                return error.to_string();
+                return frames::words(&error);
             }
         }
         if let Err(error) = write(&mut to, &mut frame).await {
-            return error.to_string();
+            return frames::words(&error);
         }
     }
 }

@@ -226,7 +226,8 @@ impl Plane {
         let mut log = self.take_log(Store::Promised(group))?;
         let settings = self.settings(group);
         let wall = wall_milliseconds();
-        raft::form(&mut log, &settings, members, (fresh(), commands), wall)?;
+        let begin = (fresh(), commands);
+        raft::form(&mut log, settings.voter(), members, begin, wall)?;
         if !wait_for_sync(log.journal(), log.end()).await {
             return Err("the journal has failed".to_owned());
         }

@@ -136,6 +136,27 @@ pub fn put(kind: Kind, octets: &[u8], to: &mut Vec<u8>) {
     to.extend_from_slice(octets);
 }
 
+/// What happened to a connection, in words: those of TLS and of the system say what they saw and not what it
+/// means.
+pub fn words(error: &io::Error) -> String {
+    let what = match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            return "the peer closed the connection without a goodbye: its process has ended, or something \
+                    between has cut it"
+                .to_owned();
+        }
+        io::ErrorKind::ConnectionReset
+        | io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::BrokenPipe => {
+            "the peer's host has cut the connection: its process has ended"
+        }
+        io::ErrorKind::TimedOut => "nothing comes from the peer: it is gone or frozen, or cut off",
+        io::ErrorKind::ConnectionRefused => "nobody listens there",
+        _ => return error.to_string(),
+    };
+    format!("{what} ({error})")
+}
+
 /// Reads frames off a stream.
 pub struct Frames {
     octets: BytesMut,

@@ -69,6 +69,7 @@ async fn serve(stream: TcpStream, from: SocketAddr, plane: Arc<Plane>, is_known:
     };
     is_known.store(true, Ordering::Relaxed);
     let peer = met.peer;
+    let _hearing = plane.hears(peer);
     match listen(&plane, &mut met).await {
         Ok(()) => {}
         Err(Failure::Broken(why)) => {
@@ -91,6 +92,10 @@ async fn listen(plane: &Plane, met: &mut Met) -> Result<(), Failure> {
             Kind::Message => message(plane, met.peer, &octets)?,
             Kind::Join => join(plane, met).await?,
             Kind::Form => form(plane, met, &octets).await?,
+            // It may have taken part when it came, and not have heard that it does no more.
+            Kind::Ping if plane.has_left(met.peer) => {
+                return Err(refuse(met, Refusal::Left).await);
+            }
             Kind::Ping => say(&mut met.secured.stream, Kind::Pong, &[]).await?,
             kind => {
                 return Err(Failure::Strange(format!("{kind:?} is not said here")));

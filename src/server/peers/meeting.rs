@@ -70,8 +70,8 @@ impl From<io::Error> for Failure {
         match error.kind() {
             // Octets that are no frame, or too long a one.
             io::ErrorKind::InvalidData => Failure::Strange(error.to_string()),
-            io::ErrorKind::ConnectionRefused => Failure::Absent(error.to_string()),
-            _ => Failure::Broken(error.to_string()),
+            io::ErrorKind::ConnectionRefused => Failure::Absent(frames::words(&error)),
+            _ => Failure::Broken(frames::words(&error)),
         }
     }
 }
@@ -156,7 +156,8 @@ async fn dial_at_leisure(plane: &Plane, address: &Address) -> Result<Met, Failur
     let stream = TcpStream::connect((address.host.as_str(), address.port)).await?;
     stream.set_nodelay(true)?;
     let secured = plane.security().connect(stream, &address.host).await;
-    let secured = secured.map_err(|error| Failure::Broken(format!("TLS: {error}")))?;
+    let secured =
+        secured.map_err(|error| Failure::Broken(format!("TLS: {}", frames::words(&error))))?;
     let mut meeting = Meeting {
         plane,
         secured,
@@ -204,7 +205,8 @@ pub async fn take(plane: &Plane, stream: TcpStream) -> Result<Met, Failure> {
 async fn take_at_leisure(plane: &Plane, stream: TcpStream) -> Result<Met, Failure> {
     stream.set_nodelay(true)?;
     let secured = plane.security().accept(stream).await;
-    let secured = secured.map_err(|error| Failure::Broken(format!("TLS: {error}")))?;
+    let secured =
+        secured.map_err(|error| Failure::Broken(format!("TLS: {}", frames::words(&error))))?;
     let mut meeting = Meeting {
         plane,
         secured,

@@ -9,15 +9,18 @@
 //! Each member dials every other, and sends on what it dialled: a connection a pair and direction. What
 //! comes on a connection was sent in that order; what is lost with one, raft sends again.
 //!
-//! How two members meet is in [`meeting`], who belongs in [`secure`], how a group begins in
-//! [`forming`], how a newcomer comes to take part in [`steward`].
+//! How two members meet is in [`meeting`], who belongs in [`secure`] and [`certificates`], how a group begins in
+//! [`forming`], how a newcomer comes to take part in [`steward`], what is said of members that reach each
+//! other in one direction only in [`reach`].
 
 pub mod book;
+pub mod certificates;
 pub mod dialing;
 pub mod forming;
 pub mod frames;
 pub mod listening;
 pub mod meeting;
+pub mod reach;
 pub mod secure;
 pub mod steward;
 pub mod words;
@@ -30,6 +33,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use self::book::Book;
+use self::reach::Reach;
 use self::secure::Security;
 use self::words::{Greeting, Hello, Refusal, Store};
 use super::clock::Clock;
@@ -55,6 +59,8 @@ pub struct Plane {
     state: Mutex<State>,
     /// Rung when a peer says that there is a group.
     told: Notify,
+    /// Rung when this member takes part no more.
+    taken_out: Notify,
     /// What is done wrongly on purpose.
     plant: Plant,
 }
@@ -69,6 +75,7 @@ struct State {
     /// Addresses at which this member found itself.
     own: BTreeSet<Address>,
     refusals: Refusals,
+    reach: Reach,
 }
 
 enum Phase {
@@ -151,8 +158,10 @@ impl Plane {
                 urls: BTreeMap::new(),
                 own: BTreeSet::new(),
                 refusals: Refusals::default(),
+                reach: Reach::default(),
             }),
             told: Notify::new(),
+            taken_out: Notify::new(),
             plant: Plant::None,
         })
     }
@@ -160,6 +169,16 @@ impl Plane {
     /// The same with a fault that is planted on purpose.
     pub fn with_plant(self, plant: Plant) -> Plane {
         Plane { plant, ..self }
+    }
+
+    /// This member takes part no more, as it has seen or was told.
+    fn note_taken_out(&self) {
+        self.taken_out.notify_one();
+    }
+
+    /// Waits until this member takes part no more.
+    pub async fn taken_out(&self) {
+        self.taken_out.notified().await;
     }
 
     /// Who this member is.

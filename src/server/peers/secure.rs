@@ -10,7 +10,7 @@
 //! Without either, members are talked to on loopback only, and in the clear.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,19 +18,18 @@ use std::sync::Arc;
 use aws_lc_rs::hmac;
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, aws_lc_rs as provider, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject;
+use rustls::crypto::{CryptoProvider, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
-use rustls::server::WebPkiClientVerifier;
 use rustls::version::TLS13;
-use rustls::{
-    ClientConfig, DigitallySignedStruct, Error, RootCertStore, ServerConfig, SignatureScheme,
-};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, ServerConfig, SignatureScheme};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
+use super::certificates::{self, Files};
 use crate::broker::ids::MemberId;
+use crate::security::files;
+use crate::security::tls::crypto;
 use crate::server::cluster_options::ClusterOptions;
 use crate::server::limits;
 
@@ -92,7 +91,10 @@ impl Security {
             ..
         } = options;
         let (client, server) = match (cluster_tls_cert, cluster_tls_key, cluster_tls_ca) {
-            (Some(cert), Some(key), Some(ca)) => with_certificates(cert, key, ca)?,
+            (Some(cert), Some(key), Some(ca)) => {
+                let files = Files { cert, key, ca };
+                certificates::configs(files, &hosts(options))?
+            }
             (None, None, None) if key.is_some() => self_signed()?,
             (None, None, None) => {
                 return Ok(Security {
@@ -184,6 +186,19 @@ fn in_the_clear(stream: TcpStream) -> Secured {
     }
 }
 
+/// The names and addresses under which other members reach this one, as far as it knows: where it listens,
+/// which is what it tells them, and what is listed for all of them. Each is there once.
+fn hosts(options: &ClusterOptions) -> Vec<String> {
+    let listen = options.cluster_listen.iter();
+    let mut hosts: Vec<String> = Vec::new();
+    for address in listen.chain(&options.cluster_peers) {
+        if !hosts.contains(&address.host) {
+            hosts.push(address.host.clone());
+        }
+    }
+    hosts
+}
+
 /// What a proof is over.
 fn proved(of: Side, pair: Pair, secured: &Secured) -> Vec<u8> {
     let side: &[u8] = match of {
@@ -200,22 +215,9 @@ fn proved(of: Side, pair: Pair, secured: &Secured) -> Vec<u8> {
     .concat()
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let shown = path.display();
-    let failed = |error: io::Error| format!("{shown}: {error}");
-    let file = fs::File::open(path).map_err(failed)?;
-    let mut octets = Vec::new();
-    let mut bounded = file.take(limits::CLUSTER_FILE_BYTES_MAX + 1);
-    bounded.read_to_end(&mut octets).map_err(failed)?;
-    match octets.len() as u64 > limits::CLUSTER_FILE_BYTES_MAX {
-        true => Err(format!("{shown}: the file is too large")),
-        false => Ok(octets),
-    }
-}
-
 /// The key in a file; a line's end behind it does not count, since editors put one there.
 fn read_key(path: &Path) -> Result<hmac::Key, String> {
-    let octets = read(path)?;
+    let octets = files::read_key(path)?;
     let key = octets.trim_ascii_end();
     if key.len() < limits::CLUSTER_KEY_BYTES_MIN {
         return Err(format!(
@@ -241,11 +243,7 @@ fn warn_if_open_to_all(path: &Path) {
     }
 }
 
-fn crypto() -> Arc<CryptoProvider> {
-    Arc::new(provider::default_provider())
-}
-
-type Configs = (ClientConfig, ServerConfig);
+pub(super) type Configs = (ClientConfig, ServerConfig);
 
 /// Certificates that nobody looks at: who belongs is proved by the key.
 fn self_signed() -> Result<Configs, String> {
@@ -268,49 +266,8 @@ fn self_signed() -> Result<Configs, String> {
     Ok(alone(client, server))
 }
 
-/// Certificates of an authority, asked for on both sides.
-fn with_certificates(cert: &Path, key: &Path, ca: &Path) -> Result<Configs, String> {
-    let chain = certificates(cert)?;
-    let shown = key.display();
-    let key = PrivateKeyDer::from_pem_slice(&read(key)?)
-        .map_err(|error| format!("--cluster-tls-key {shown}: {error}"))?;
-    let mut roots = RootCertStore::empty();
-    for root in certificates(ca)? {
-        let shown = ca.display();
-        let added = roots.add(root);
-        added.map_err(|error| format!("--cluster-tls-ca {shown}: {error}"))?;
-    }
-    let roots = Arc::new(roots);
-    let failed = |error: &dyn std::fmt::Display| format!("--cluster-tls-cert: {error}");
-    let verifier = WebPkiClientVerifier::builder_with_provider(roots.clone(), crypto()).build();
-    let server = ServerConfig::builder_with_provider(crypto())
-        .with_protocol_versions(&[&TLS13])
-        .map_err(|error| failed(&error))?
-        .with_client_cert_verifier(verifier.map_err(|error| failed(&error))?)
-        .with_single_cert(chain.clone(), key.clone_key())
-        .map_err(|error| failed(&error))?;
-    let client = ClientConfig::builder_with_provider(crypto())
-        .with_protocol_versions(&[&TLS13])
-        .map_err(|error| failed(&error))?
-        .with_root_certificates(roots)
-        .with_client_auth_cert(chain, key)
-        .map_err(|error| failed(&error))?;
-    Ok(alone(client, server))
-}
-
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let octets = read(path)?;
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&octets).collect();
-    let shown = path.display();
-    match found {
-        Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) => Err(format!("{shown}: there is no certificate in it")),
-        Err(error) => Err(format!("{shown}: {error}")),
-    }
-}
-
 /// Each connection stands for itself: none goes on from another.
-fn alone(mut client: ClientConfig, mut server: ServerConfig) -> Configs {
+pub(super) fn alone(mut client: ClientConfig, mut server: ServerConfig) -> Configs {
     client.resumption = Resumption::disabled();
     server.send_tls13_tickets = 0;
     (client, server)

@@ -6,26 +6,32 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use super::{Newcomer, Plane};
+use super::reach::{OneWay, Reminder};
+use super::{Newcomer, Plane, State};
 use crate::broker::ids::MemberId;
 use crate::broker::{Command, Options};
+use crate::cluster::Group;
 use crate::cluster::entry_log::Configuration;
 use crate::cluster::raft::{Change, Live, View};
+use crate::management::model::{Member, Membership};
 use crate::server::limits;
 use crate::server::log::notice;
-use crate::wire::Text;
 
-/// Where clients find the members, as they are told.
-pub type KnownHosts = Arc<RwLock<Vec<Text>>>;
+/// Who the members are and where clients find them, as clients and tools are told.
+pub type KnownHosts = Arc<RwLock<Membership>>;
 
 /// What the steward has said.
 #[derive(Default)]
 struct Said {
     configuration: Configuration,
     leader: Option<(MemberId, u64)>,
-    has_no_quorum: bool,
+    /// While it hears of no leader: when that is said next.
+    no_quorum: Option<Reminder>,
+    one_way: OneWay,
     /// The term in which it has ordered what its options say.
     configured_in: u64,
+    /// Whether this member has taken part.
+    has_taken_part: bool,
 }
 
 /// Looks after who takes part, until this is dropped.
@@ -37,7 +43,7 @@ pub async fn run(
     let mut said = Said::default();
     loop {
         let view = live.view(plane.clock.millis());
-        plane.note_configuration(&view, &said.configuration);
+        plane.note_configuration(&live, &view, &said.configuration);
         said.tell(&plane, &live, &view);
         if view.is_leading {
             // Whatever its predecessors were told: what is said at a start holds from then on.
@@ -48,8 +54,15 @@ pub async fn run(
                 }
             }
             plane.let_in(&live, &view);
+            plane.take_out(&live, &view);
+            plane.tell_members(&live, &view);
         }
-        *known_hosts.write() = plane.known_hosts(&view);
+        let takes_part = parts(&view.configuration).contains(&plane.member);
+        if said.has_taken_part && !takes_part {
+            plane.note_taken_out();
+        }
+        said.has_taken_part = takes_part;
+        *known_hosts.write() = plane.membership(live.group(), &view);
         tell_farewells(&live);
         if let Err(error) = plane.state.lock().book.save() {
             tracing::warn!(target: "Cluster", "where members are found cannot be kept: {error}");
@@ -71,7 +84,8 @@ pub fn tell_farewells(live: &Live) {
     }
 }
 
-fn parts(configuration: &Configuration) -> BTreeSet<MemberId> {
+/// All who take part.
+pub(super) fn parts(configuration: &Configuration) -> BTreeSet<MemberId> {
     let Configuration {
         voters,
         learners,
@@ -84,7 +98,7 @@ fn parts(configuration: &Configuration) -> BTreeSet<MemberId> {
 
 impl Plane {
     /// Whether this member takes part, as far as it knows.
-    pub(super) fn takes_part(&self, live: &Live) -> bool {
+    pub fn takes_part(&self, live: &Live) -> bool {
         let view = live.view(self.clock.millis());
         parts(&view.configuration).contains(&self.member)
     }
@@ -94,7 +108,13 @@ impl Plane {
         self.state.lock().book.has_left(member)
     }
 
-    fn note_configuration(&self, view: &View, before: &Configuration) {
+    fn note_configuration(&self, live: &Live, view: &View, before: &Configuration) {
+        // What became of members while this one was away it has of the order.
+        let mut left = Vec::new();
+        live.look(&mut |core| left.extend(core.members().left()));
+        let mut state = self.state.lock();
+        left.iter().for_each(|member| state.book.note_left(*member));
+        drop(state);
         if view.configuration == *before {
             return;
         }
@@ -106,24 +126,81 @@ impl Plane {
             .for_each(|member| state.book.note_left(*member));
     }
 
-    /// URLs of this member and of those that take part.
-    fn known_hosts(&self, view: &View) -> Vec<Text> {
+    /// This member and the others that take part.
+    fn membership(&self, group: u64, view: &View) -> Membership {
         let state = self.state.lock();
-        let own = self.options.cluster_url.as_deref().map(Text::from);
+        let is_voter = |id: &u64| view.configuration.voters.contains(id);
+        let own = Member {
+            id: self.member.0,
+            url: self.options.cluster_url.as_deref().unwrap_or("").into(),
+            is_voter: is_voter(&self.member.0),
+        };
         let parts = parts(&view.configuration);
-        let others = parts.iter().filter_map(|member| state.urls.get(member));
-        let others = others.filter(|url| !url.is_empty()).cloned();
-        own.into_iter().chain(others).collect()
+        let others = parts.iter().filter(|member| **member != self.member);
+        let others = others.map(|member| Member {
+            id: member.0,
+            url: state.urls.get(member).cloned().unwrap_or_default(),
+            is_voter: is_voter(&member.0),
+        });
+        Membership {
+            name: self.options.cluster_name.as_str().into(),
+            group,
+            own: self.member.0,
+            leader: view.leader.map(|leader| leader.0),
+            members: std::iter::once(own).chain(others).collect(),
+        }
     }
 
-    /// Those that ask to take part and do not, oldest ids first.
+    /// As the leader, says who the members are, and where clients find those that are not silent, when
+    /// that has changed.
+    fn tell_members(&self, live: &Live, view: &View) {
+        let membership = self.membership(live.group(), view);
+        let members = membership.members.iter();
+        let heard = members.filter(|member| !view.silent.contains(&MemberId(member.id)));
+        let mut heard: Vec<_> = heard.filter(|member| !member.url.is_empty()).collect();
+        heard.sort_by_key(|member| member.id);
+        let urls: Vec<_> = heard.iter().map(|member| member.url.clone()).collect();
+        let parts: Vec<_> = parts(&view.configuration).into_iter().collect();
+        let mut is_known = false;
+        live.look(&mut |core| {
+            is_known = core.failover_urls() == urls && core.members().parts() == parts;
+        });
+        if !is_known {
+            // False: it is tried again with the next look.
+            let _ = live.order(self.clock.millis(), Command::Members { parts, urls });
+        }
+    }
+
+    /// As the leader, makes the next change that is needed for a member that was taken out. If it is this
+    /// one it hands leadership on, and that leader does it.
+    fn take_out(&self, live: &Live, view: &View) {
+        let mut leaving = Vec::new();
+        live.look(&mut |core| leaving = core.members().leaving().to_vec());
+        let parts = parts(&view.configuration);
+        let Some(member) = leaving.into_iter().find(|member| parts.contains(member)) else {
+            return;
+        };
+        if live.change(self.clock.millis(), Change::Leave(member)) {
+            notice!(
+                "Cluster",
+                "Member {:x} is taken out, as management asked",
+                member.0
+            );
+        }
+    }
+
+    /// Those that ask to take part and do not, oldest ids first. Who took part once does no more: one that
+    /// was taken out asks until it knows.
     fn newcomers(&self, view: &View) -> Vec<(MemberId, Newcomer)> {
         let now = self.clock.millis();
         let parts = parts(&view.configuration);
         let mut state = self.state.lock();
-        state.newcomers.retain(|member, newcomer| {
+        let State {
+            newcomers, book, ..
+        } = &mut *state;
+        newcomers.retain(|member, newcomer| {
             let is_fresh = now.0.saturating_sub(newcomer.asked_at.0) <= limits::JOIN_MILLISECONDS;
-            is_fresh && !parts.contains(member)
+            is_fresh && !parts.contains(member) && !book.has_left(*member)
         });
         let newcomers = state.newcomers.iter();
         newcomers
@@ -192,11 +269,16 @@ impl Said {
             );
             self.leader = leader_of(view);
         }
-        let has_no_quorum = view.leaderless_ms >= crate::cluster::limits::RAFT_NO_QUORUM_MS / 2;
-        if has_no_quorum && !self.has_no_quorum {
+        self.one_way.tell(plane, live, view);
+        if view.leaderless_ms < crate::cluster::limits::RAFT_NO_QUORUM_MS / 2 {
+            self.no_quorum = None;
+            return;
+        }
+        let now = plane.clock.millis();
+        let reminder = self.no_quorum.get_or_insert(Reminder::after(now, 0));
+        if reminder.is_due(now) {
             tell_of_no_quorum(plane, live, view);
         }
-        self.has_no_quorum = has_no_quorum;
     }
 }
 
@@ -220,8 +302,10 @@ fn tell_of_no_quorum(plane: &Plane, live: &Live, view: &View) {
         tracing::warn!(
             target: "Cluster",
             "This member is not let in yet: the members of group {:x} still wait for the one whose place \
-             it takes (--cluster-down-after), have no quorum, or it cannot reach the one that leads",
-            live.group()
+             it takes (--cluster-down-after), have no quorum, or it does not reach the one that leads, \
+             which alone lets members in ({}; --cluster-peers lists all members)",
+            live.group(),
+            plane.words_of_reach(live)
         );
         return;
     }
@@ -230,19 +314,24 @@ fn tell_of_no_quorum(plane: &Plane, live: &Live, view: &View) {
         .iter()
         .copied()
         .filter(is_missing)
-        .map(|id| match plane.state.lock().book.address(MemberId(id)) {
-            Some(address) => format!("{id:x} at {address}"),
-            None => format!("{id:x}"),
-        })
+        .map(|id| plane.named(MemberId(id)))
         .collect();
+    let deaf = carried.iter().filter(|member| !plane.is_heard(**member));
+    let deaf: Vec<String> = deaf.map(|member| plane.named(*member)).collect();
     let newcomers: Vec<String> = plane
         .newcomers(view)
         .iter()
         .map(|(member, newcomer)| format!("{:x} at {}", member.0, newcomer.address))
         .collect();
-    let why = match missing.is_empty() {
-        true => "all are connected and none leads: they are slow, or about to elect one".to_owned(),
-        false => format!("these are missing: {}", missing.join(", ")),
+    let why = match (missing.is_empty(), deaf.is_empty()) {
+        (true, true) => {
+            "all are connected and none leads: they are slow, or about to elect one".to_owned()
+        }
+        (true, false) => format!(
+            "these make no connection to this one, so that it does not hear whom they follow: {}",
+            deaf.join(", ")
+        ),
+        (false, _) => format!("these are missing: {}", missing.join(", ")),
     };
     tracing::error!(
         target: "Cluster",
@@ -254,7 +343,8 @@ fn tell_of_no_quorum(plane: &Plane, live: &Live, view: &View) {
         tracing::error!(
             target: "Cluster",
             "With empty stores are here: {}. If the missing ones were at their places, what they had is \
-             lost: without a majority of the old members nobody knows what was confirmed",
+             lost: without a majority of the old members nobody knows what was confirmed (ferrymq journal \
+             begin-anew tells what can be done with what is left)",
             newcomers.join(", ")
         );
     }

@@ -149,12 +149,13 @@ impl fmt::Display for Refusal {
             Refusal::Group { theirs, ours } => write!(
                 f,
                 "its store is of group {theirs:x} and the other's of group {ours:x}: one of the two \
-                 data directories is of another cluster"
+                 data directories is of another cluster, or --cluster-peers of one names a member of \
+                 another"
             ),
             Refusal::Left => write!(
                 f,
-                "the group has replaced this member, and what its store holds is old: with its data \
-                 directory removed it can join as a new one"
+                "the cluster has taken this member out or replaced it, and what its store holds is old: \
+                 with its data directory removed the broker can join as a new member"
             ),
             Refusal::Itself => write!(f, "it is the same process"),
             Refusal::Copy => write!(

@@ -4,5 +4,6 @@
 pub mod agreement;
 pub mod exclusivity;
 pub mod holders;
+pub mod kinds;
 pub mod order;
 pub mod progress;

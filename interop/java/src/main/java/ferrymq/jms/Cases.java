@@ -41,6 +41,10 @@ abstract class Cases {
         name = caseName;
     }
 
+    /** What all cases of a group begin with. */
+    void prepare() throws Exception {
+    }
+
     /** Ends the case's connections. What went wrong with that, or null. */
     Throwable end() {
         Throwable problem = null;
@@ -124,6 +128,11 @@ abstract class Cases {
     /** A session that acknowledges by itself. */
     static Session session(Connection connection) throws JMSException {
         return connection.createSession(false, Session.AUTO_ACKNOWLEDGE);
+    }
+
+    /** A session of transactions. */
+    static Session transacted(Connection connection) throws JMSException {
+        return connection.createSession(true, Session.SESSION_TRANSACTED);
     }
 
     // Destinations.

@@ -72,6 +72,15 @@ final class Failover extends Cases {
         }
     }
 
+    private AMQConnection connection;
+    private Watch watch;
+
+    /** Connects to the first of some ports, and watches how the client goes on. */
+    private void watched(String failover, int... ports) throws JMSException {
+        connection = connectToOneOf(failover, ports);
+        watch = new Watch(connection);
+    }
+
     public void aBrokerThatDoesNotAnswerIsPassedOver() throws Exception {
         int[] ways = control.openWays();
         Session session = session(connectToOneOf(NEXT, control.deadPort(), ways[1]));
@@ -87,8 +96,7 @@ final class Failover extends Cases {
 
     public void aConsumerReceivesFromTheNextBroker() throws Exception {
         int[] ways = control.openWays();
-        AMQConnection connection = connectToOneOf(NEXT, ways);
-        Watch watch = new Watch(connection);
+        watched(NEXT, ways);
         Session session = session(connection);
         Queue queue = queue(session);
         MessageConsumer consumer = session.createConsumer(queue);
@@ -103,8 +111,7 @@ final class Failover extends Cases {
 
     public void aProducerSendsToTheNextBroker() throws Exception {
         int[] ways = control.openWays();
-        AMQConnection connection = connectToOneOf(NEXT, ways);
-        Watch watch = new Watch(connection);
+        watched(NEXT, ways);
         Session sending = session(connection);
         Queue queue = queue(sending);
         send(sending, queue, "before");
@@ -118,8 +125,7 @@ final class Failover extends Cases {
 
     public void theSameBrokerIsTriedAgain() throws Exception {
         int way = control.openWays()[0];
-        AMQConnection connection = connectToOneOf(SAME, way);
-        Watch watch = new Watch(connection);
+        watched(SAME, way);
         Session session = session(connection);
         Queue queue = queue(session);
         MessageConsumer consumer = session.createConsumer(queue);
@@ -131,8 +137,7 @@ final class Failover extends Cases {
 
     public void whatWasNotAcknowledgedIsDeliveredAgain() throws Exception {
         int[] ways = control.openWays();
-        AMQConnection connection = connectToOneOf(NEXT, ways);
-        Watch watch = new Watch(connection);
+        watched(NEXT, ways);
         Session session = connection.createSession(false, Session.CLIENT_ACKNOWLEDGE);
         Queue queue = queue(session);
         send(session(), queue, "one", "two");
@@ -145,9 +150,8 @@ final class Failover extends Cases {
 
     public void anOpenTransactionIsRolledBack() throws Exception {
         int[] ways = control.openWays();
-        AMQConnection connection = connectToOneOf(NEXT, ways);
-        Watch watch = new Watch(connection);
-        Session moving = connection.createSession(true, Session.SESSION_TRANSACTED);
+        watched(NEXT, ways);
+        Session moving = transacted(connection);
         Session session = session();
         Queue from = queue(session, "from");
         Queue to = queue(session, "to");
@@ -168,8 +172,7 @@ final class Failover extends Cases {
 
     public void afterItsBrokerWasKilledTheClientGoesOnAtTheNext() throws Exception {
         int[] brokers = control.startBrokers();
-        AMQConnection connection = connectToOneOf(NEXT, brokers);
-        Watch watch = new Watch(connection);
+        watched(NEXT, brokers);
         Session session = session(connection);
         Queue queue = queue(session);
         MessageConsumer consumer = session.createConsumer(queue);

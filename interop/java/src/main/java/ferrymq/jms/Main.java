@@ -66,9 +66,14 @@ public final class Main {
         group.begin(method.getName());
         Throwable problem = null;
         try {
+            group.prepare();
             method.invoke(group);
         } catch (InvocationTargetException thrown) {
             problem = thrown.getCause();
+        } catch (ReflectiveOperationException thrown) {
+            throw thrown;
+        } catch (Exception thrown) {
+            problem = thrown;
         }
         Throwable atEnd = group.end();
         if (problem == null) {

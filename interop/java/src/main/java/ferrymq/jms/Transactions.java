@@ -8,86 +8,75 @@ import javax.jms.Session;
 
 /** Transacted sessions: all of it or nothing of it, in order. */
 final class Transactions extends Cases {
-    private Session transacted() throws JMSException {
-        return connect().createSession(true, Session.SESSION_TRANSACTED);
+    private Session session;
+    private Queue queue;
+    private Session transacted;
+
+    @Override
+    void prepare() throws JMSException {
+        session = session();
+        queue = queue(session);
+        transacted = transacted(connect());
     }
 
     public void whatIsSentIsSeenAfterTheCommit() throws JMSException {
-        Session session = session();
-        Queue queue = queue(session);
-        Session sending = transacted();
-        send(sending, queue, "in the transaction");
+        send(transacted, queue, "in the transaction");
         send(session, queue, "before the commit");
-        sending.commit();
+        transacted.commit();
         expect(session, queue, "before the commit", "in the transaction");
     }
 
     public void whatIsSentIsNotSeenAfterARollback() throws JMSException {
-        Session session = session();
-        Queue queue = queue(session);
-        Session sending = transacted();
-        send(sending, queue, "never");
-        sending.rollback();
-        send(sending, queue, "one");
-        sending.commit();
+        send(transacted, queue, "never");
+        transacted.rollback();
+        send(transacted, queue, "one");
+        transacted.commit();
         expect(session, queue, "one");
         expectEmpty(session, queue);
     }
 
     public void aTransactionOfManyMessagesKeepsTheirOrder() throws JMSException {
-        Session session = session();
-        Queue queue = queue(session);
-        Session sending = transacted();
         String[] texts = numbered("message", 1_000);
-        send(sending, queue, texts);
-        sending.commit();
+        send(transacted, queue, texts);
+        transacted.commit();
         expect(session, queue, texts);
     }
 
     public void whatIsReceivedIsGoneAfterTheCommit() throws JMSException {
-        Session session = session();
-        Queue queue = queue(session);
         send(session, queue, "one", "two");
-        Session receiving = transacted();
-        expect(receiving.createConsumer(queue), "one", "two");
-        receiving.commit();
-        receiving.close();
+        expect(transacted.createConsumer(queue), "one", "two");
+        transacted.commit();
+        transacted.close();
         expectEmpty(session, queue);
     }
 
     public void whatIsReceivedComesAgainAfterARollback() throws JMSException {
-        Session session = session();
-        Queue queue = queue(session);
         send(session, queue, "one", "two", "three");
-        Session receiving = transacted();
-        MessageConsumer consumer = receiving.createConsumer(queue);
+        MessageConsumer consumer = transacted.createConsumer(queue);
         expect(consumer, "one", "two");
-        receiving.rollback();
+        transacted.rollback();
         expectAgain(consumer, "one", "two");
         expect(consumer, "three");
-        receiving.commit();
+        transacted.commit();
     }
 
     public void closingTheSessionRollsBack() throws JMSException {
-        Session session = session();
         Queue from = queue(session, "from");
         Queue to = queue(session, "to");
         send(session, from, "one");
-        Session moving = transacted();
-        expect(moving.createConsumer(from), "one");
-        send(moving, to, "never");
-        moving.close();
+        expect(transacted.createConsumer(from), "one");
+        send(transacted, to, "never");
+        transacted.close();
         expectAgain(session, from, "one");
         expectEmpty(session, to);
     }
 
     public void closingTheConnectionRollsBack() throws JMSException {
-        Session session = session();
         Queue from = queue(session, "from");
         Queue to = queue(session, "to");
         send(session, from, "one");
         Connection connection = connect();
-        Session moving = connection.createSession(true, Session.SESSION_TRANSACTED);
+        Session moving = transacted(connection);
         expect(moving.createConsumer(from), "one");
         send(moving, to, "never");
         connection.close();
@@ -96,17 +85,15 @@ final class Transactions extends Cases {
     }
 
     public void receivingAndSendingAreOneTransaction() throws JMSException {
-        Session session = session();
         Queue from = queue(session, "from");
         Queue to = queue(session, "to");
         String[] texts = numbered("message", 50);
         send(session, from, texts);
-        Session moving = transacted();
-        MessageConsumer consumer = moving.createConsumer(from);
+        MessageConsumer consumer = transacted.createConsumer(from);
         for (String text : texts) {
             expect(consumer, text);
-            send(moving, to, text);
-            moving.commit();
+            send(transacted, to, text);
+            transacted.commit();
         }
         consumer.close();
         expect(session, to, texts);
@@ -114,11 +101,9 @@ final class Transactions extends Cases {
     }
 
     public void oneSessionsRollbackLeavesTheOthersTransaction() throws JMSException {
-        Session session = session();
-        Queue queue = queue(session);
         Connection connection = connect();
-        Session one = connection.createSession(true, Session.SESSION_TRANSACTED);
-        Session other = connection.createSession(true, Session.SESSION_TRANSACTED);
+        Session one = transacted(connection);
+        Session other = transacted(connection);
         send(one, queue, "of the one");
         send(other, queue, "of the other");
         one.rollback();

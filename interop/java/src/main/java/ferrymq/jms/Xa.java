@@ -37,6 +37,19 @@ final class Xa extends Cases {
         }
     }
 
+    private Session session;
+    private Queue queue;
+    private XASession xa;
+    private XAResource resource;
+
+    @Override
+    void prepare() throws JMSException {
+        session = session();
+        queue = queue(session);
+        xa = xaSession();
+        resource = xa.getXAResource();
+    }
+
     private Branch branch(String name) {
         return new Branch(name(), name);
     }
@@ -63,83 +76,60 @@ final class Xa extends Cases {
     }
 
     public void oneCommitSufficesForOnePhase() throws Exception {
-        Session session = session();
-        Queue queue = queue(session);
-        XASession sending = xaSession();
-        sendIn(sending, branch("one"), queue, "in the branch");
+        sendIn(xa, branch("one"), queue, "in the branch");
         send(session, queue, "before the commit");
-        sending.getXAResource().commit(branch("one"), true);
+        resource.commit(branch("one"), true);
         expect(session, queue, "before the commit", "in the branch");
     }
 
     public void whatIsPreparedIsSeenAfterTheCommit() throws Exception {
-        Session session = session();
-        Queue queue = queue(session);
-        XASession sending = xaSession();
-        sendIn(sending, branch("one"), queue, "in the branch");
-        same(XAResource.XA_OK, sending.getXAResource().prepare(branch("one")));
+        sendIn(xa, branch("one"), queue, "in the branch");
+        same(XAResource.XA_OK, resource.prepare(branch("one")));
         send(session, queue, "before the commit");
-        sending.getXAResource().commit(branch("one"), false);
+        resource.commit(branch("one"), false);
         expect(session, queue, "before the commit", "in the branch");
     }
 
     public void whatIsPreparedIsGoneAfterARollback() throws Exception {
-        Session session = session();
-        Queue queue = queue(session);
-        XASession sending = xaSession();
-        sendIn(sending, branch("one"), queue, "never");
-        same(XAResource.XA_OK, sending.getXAResource().prepare(branch("one")));
-        sending.getXAResource().rollback(branch("one"));
+        sendIn(xa, branch("one"), queue, "never");
+        same(XAResource.XA_OK, resource.prepare(branch("one")));
+        resource.rollback(branch("one"));
         expectEmpty(session, queue);
     }
 
     public void aRollbackNeedsNoPreparing() throws Exception {
-        Session session = session();
-        Queue queue = queue(session);
-        XASession sending = xaSession();
-        sendIn(sending, branch("one"), queue, "never");
-        sending.getXAResource().rollback(branch("one"));
+        sendIn(xa, branch("one"), queue, "never");
+        resource.rollback(branch("one"));
         expectEmpty(session, queue);
     }
 
     public void whatIsReceivedIsGoneAfterTheCommit() throws Exception {
-        Session session = session();
-        Queue queue = queue(session);
         send(session, queue, "one");
-        XASession receiving = xaSession();
-        XAResource resource = receiving.getXAResource();
         resource.start(branch("one"), XAResource.TMNOFLAGS);
-        MessageConsumer consumer = receiving.getSession().createConsumer(queue);
+        MessageConsumer consumer = xa.getSession().createConsumer(queue);
         expect(consumer, "one");
         resource.end(branch("one"), XAResource.TMSUCCESS);
         same(XAResource.XA_OK, resource.prepare(branch("one")));
         resource.commit(branch("one"), false);
-        receiving.close();
+        xa.close();
         expectEmpty(session, queue);
     }
 
     public void whatIsReceivedComesAgainAfterARollback() throws Exception {
-        Session session = session();
-        Queue queue = queue(session);
         send(session, queue, "one");
-        XASession receiving = xaSession();
-        XAResource resource = receiving.getXAResource();
         resource.start(branch("one"), XAResource.TMNOFLAGS);
-        MessageConsumer consumer = receiving.getSession().createConsumer(queue);
+        MessageConsumer consumer = xa.getSession().createConsumer(queue);
         expect(consumer, "one");
         resource.end(branch("one"), XAResource.TMSUCCESS);
         resource.rollback(branch("one"));
-        receiving.close();
+        xa.close();
         expectAgain(session, queue, "one");
     }
 
     public void aPreparedBranchIsFoundByAnotherConnection() throws Exception {
-        Session session = session();
-        Queue queue = queue(session);
-        XASession sending = xaSession();
-        sendIn(sending, branch("one"), queue, "one");
-        same(XAResource.XA_OK, sending.getXAResource().prepare(branch("one")));
-        sending.close();
+        sendIn(xa, branch("one"), queue, "one");
+        same(XAResource.XA_OK, resource.prepare(branch("one")));
+        xa.close();
         XAResource other = xaSession().getXAResource();
         check(isInDoubt(other, branch("one")), "the branch is in doubt");
         other.commit(branch("one"), false);
@@ -148,25 +138,19 @@ final class Xa extends Cases {
     }
 
     public void aSuspendedBranchIsResumed() throws Exception {
-        Session session = session();
-        Queue queue = queue(session);
-        XASession sending = xaSession();
-        XAResource resource = sending.getXAResource();
         resource.start(branch("one"), XAResource.TMNOFLAGS);
-        send(sending.getSession(), queue, "first");
+        send(xa.getSession(), queue, "first");
         resource.end(branch("one"), XAResource.TMSUSPEND);
-        sendIn(sending, branch("two"), queue, "of the other branch");
+        sendIn(xa, branch("two"), queue, "of the other branch");
         resource.commit(branch("two"), true);
         resource.start(branch("one"), XAResource.TMRESUME);
-        send(sending.getSession(), queue, "second");
+        send(xa.getSession(), queue, "second");
         resource.end(branch("one"), XAResource.TMSUCCESS);
         resource.commit(branch("one"), true);
         expect(session, queue, "of the other branch", "first", "second");
     }
 
     public void anotherSessionJoinsABranch() throws Exception {
-        Session session = session();
-        Queue queue = queue(session);
         XASession first = xaSession();
         XASession second = xaSession();
         sendIn(first, branch("one"), queue, "of the first");
@@ -179,12 +163,8 @@ final class Xa extends Cases {
     }
 
     public void aFailedBranchCanOnlyBeRolledBack() throws Exception {
-        Session session = session();
-        Queue queue = queue(session);
-        XASession sending = xaSession();
-        XAResource resource = sending.getXAResource();
         resource.start(branch("one"), XAResource.TMNOFLAGS);
-        send(sending.getSession(), queue, "never");
+        send(xa.getSession(), queue, "never");
         fails(XAException.class, () -> {
             resource.end(branch("one"), XAResource.TMFAIL);
             resource.prepare(branch("one"));
@@ -194,7 +174,6 @@ final class Xa extends Cases {
     }
 
     public void anUnknownBranchIsRefused() throws Exception {
-        XAResource resource = xaSession().getXAResource();
         failsWith(XAException.XAER_NOTA, () -> resource.commit(branch("unknown"), true));
         XAResource other = xaSession().getXAResource();
         failsWith(XAException.XAER_NOTA, () -> other.rollback(branch("unknown")));
@@ -211,7 +190,6 @@ final class Xa extends Cases {
     }
 
     public void theTimeoutIsWhatWasSet() throws Exception {
-        XAResource resource = xaSession().getXAResource();
         resource.start(branch("one"), XAResource.TMNOFLAGS);
         check(resource.setTransactionTimeout(90), "the time is taken");
         same(90, resource.getTransactionTimeout());

@@ -6,28 +6,15 @@
 //!   any other name     "anonymous", without realm
 //! ```
 
-use super::limits;
+use super::{ANONYMOUS, Step};
+use crate::security::limits;
 use crate::wire::Text;
 
 /// The mechanisms offered, in this order.
 pub const MECHANISMS: [&str; 2] = ["ANONYMOUS", "PLAIN"];
 
-/// The user of whoever gives no name.
-pub const ANONYMOUS: &str = "anonymous";
-
-/// Text of the `connection.close` (320) that answers a failed exchange.
-pub const FAILED: &str = "Authentication failed";
-
-/// What comes next in an exchange.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// The peer is this user.
-    Authenticated(Text),
-    /// The peer is to be asked with this challenge.
-    Challenge(Vec<u8>),
-    /// The exchange has failed: why, for the log. The peer is told [`FAILED`] and no more.
-    Failed(&'static str),
-}
+/// Challenges in one exchange: PLAIN without initial response needs one.
+const CHALLENGES_MAX: u32 = 1;
 
 /// One peer's exchange.
 #[derive(Clone, Debug)]
@@ -60,38 +47,58 @@ impl Exchange {
 
     /// The peer has answered a challenge.
     pub fn respond(&mut self, response: &[u8]) -> Step {
-        if self.challenges == 0 || self.challenges > limits::CHALLENGES_MAX {
+        if self.challenges == 0 || self.challenges > CHALLENGES_MAX {
             return Step::Failed("a response that nobody asked for");
         }
         self.plain(response)
     }
 
     fn plain(&self, response: &[u8]) -> Step {
-        let parts: Vec<&[u8]> = response.splitn(4, |octet| *octet == 0).collect();
-        let [authzid, authcid, _password] = parts[..] else {
-            return Step::Failed("a PLAIN response that is not three parts with NUL between them");
+        let (authzid, authcid, _password) = match plain_parts(response) {
+            Ok(parts) => parts,
+            Err(why) => return Step::Failed(why),
         };
         let name = if authzid.is_empty() { authcid } else { authzid };
-        let Ok(name) = std::str::from_utf8(name) else {
-            return Step::Failed("a user's name that is not UTF-8");
-        };
         if name.is_empty() {
             return Step::Failed("a PLAIN response without a user");
         }
-        let user = self.with_realm(name);
+        let user = with_realm(name, &self.realm);
         if user.len() > limits::USER_BYTES_MAX {
             return Step::Failed("a user's name of more than 255 octets");
         }
         Step::Authenticated(user)
     }
+}
 
-    fn with_realm(&self, name: &str) -> Text {
-        let bare = name.strip_suffix(self.realm.as_str());
-        let has_realm = bare.is_some_and(|bare| bare.ends_with('@'));
-        match has_realm || self.realm.is_empty() {
-            true => Text::from(name),
-            false => Text::from(format!("{name}@{}", self.realm)),
-        }
+/// The three parts of a PLAIN response (RFC 4616): whom it wants to be, who it is, the password.
+///
+/// # Errors
+/// It has not three, or a name is not UTF-8: for the log.
+pub fn plain_parts(response: &[u8]) -> Result<(&str, &str, &[u8]), &'static str> {
+    let parts: Vec<&[u8]> = response.splitn(4, |octet| *octet == 0).collect();
+    let [authzid, authcid, password] = parts[..] else {
+        return Err("a PLAIN response that is not three parts with NUL between them");
+    };
+    let name = |octets| std::str::from_utf8(octets).map_err(|_| "a user's name that is not UTF-8");
+    Ok((name(authzid)?, name(authcid)?, password))
+}
+
+/// A user's name with its own realm, or the broker's behind it if it has none.
+pub fn with_some_realm(name: &str, realm: &str) -> Text {
+    match name.contains('@') {
+        true => Text::from(name),
+        false => with_realm(name, realm),
+    }
+}
+
+/// A name with the realm behind it, unless it is there: also where there is another, as `qpidd` has it
+/// where nobody proves anything.
+pub fn with_realm(name: &str, realm: &str) -> Text {
+    let bare = name.strip_suffix(realm);
+    let has_realm = bare.is_some_and(|bare| bare.ends_with('@'));
+    match has_realm || realm.is_empty() {
+        true => Text::from(name),
+        false => Text::from(format!("{name}@{realm}")),
     }
 }
 

@@ -1,0 +1,336 @@
+//! Definitions that are imported: all of them in one entry, or none.
+//!
+//! Whatever could be refused is looked at before anything is changed. What is to be made must not be
+//! there and what is to be deleted must: who imports has compared the two before, and when somebody
+//! was faster the import is refused as a whole and can be tried again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::refuse;
+use super::xml::{no_alternate, unreadable_query};
+use crate::broker::arguments;
+use crate::broker::command::Refusal;
+use crate::broker::core::Core;
+use crate::broker::effect::Out;
+use crate::broker::exchange::{Kind, xml};
+use crate::broker::ids::{ExchangeId, QueueId};
+use crate::broker::limits;
+use crate::broker::management::Import;
+use crate::broker::queue::settings::Settings;
+use crate::wire::{ErrorCode, ExchangeBind, ExchangeDelete, QueueDelete};
+
+/// Names that an import makes and that it deletes.
+struct Names<'a> {
+    /// Exchanges to be made, with their types.
+    exchanges: BTreeMap<&'a str, &'a str>,
+    queues: BTreeSet<&'a str>,
+    exchanges_gone: BTreeSet<&'a str>,
+    queues_gone: BTreeSet<&'a str>,
+}
+
+/// A binding by exchange, queue and key.
+type Bound<'a> = (&'a str, &'a str, &'a str);
+
+impl Core {
+    /// Makes and deletes all that an import says. Gives how many definitions that were.
+    ///
+    /// # Errors
+    /// As for the first of its definitions that cannot be made or deleted: then nothing is changed.
+    pub(super) fn import(&mut self, import: Import, out: &mut Out) -> Result<u64, Refusal> {
+        let count = import.count();
+        if count > limits::IMPORTED_DEFINITIONS_MAX {
+            let max = limits::IMPORTED_DEFINITIONS_MAX;
+            let text = format_args!("{count} definitions; an import has at most {max}");
+            return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
+        }
+        self.check_import_quota(&import)?;
+        let names = self.names_of(&import)?;
+        self.check_imported_exchanges(&import, &names)?;
+        self.check_imported_queues(&import, &names)?;
+        self.check_imported_bindings(&import, &names)?;
+        self.check_deletions(&import, &names)?;
+        self.make_imported(import, out)?;
+        Ok(count as u64)
+    }
+
+    /// Makes first, then deletes: what goes with its last binding stays for the new ones.
+    fn make_imported(&mut self, import: Import, out: &mut Out) -> Result<(), Refusal> {
+        for declare in import.exchanges {
+            let alternate = self.alternate_of(declare.alternate_exchange.as_deref())?;
+            self.make_exchange(declare, alternate)?;
+        }
+        for declare in import.queues {
+            let alternate = self.alternate_of(declare.alternate_exchange.as_deref())?;
+            let queue = self.make_queue(&declare, alternate)?;
+            if import.quota.is_some() {
+                self.note_maker(queue);
+            }
+        }
+        for bind in import.bindings {
+            self.exchange_bind(None, bind, out)?;
+        }
+        for unbind in import.unbindings {
+            let (queue, exchange) = self.bindable(None, &unbind.queue, &unbind.exchange)?;
+            self.unbind_queue_key(exchange, queue, &unbind.binding_key);
+        }
+        for delete in &import.deleted_queues {
+            self.delete_queue(delete, out)?;
+        }
+        self.delete_exchanges(&import.deleted_exchanges);
+        Ok(())
+    }
+
+    /// Deletes exchanges, those that have others for alternate before these. One that has gone with its
+    /// last binding is deleted already.
+    fn delete_exchanges(&mut self, deletes: &[ExchangeDelete]) {
+        let mut left: Vec<ExchangeId> = deletes
+            .iter()
+            .filter_map(|delete| self.exchange_names.get(&delete.exchange).copied())
+            .collect();
+        // An alternate exchange was there before those that have it, so that no two wait for each other.
+        while !left.is_empty() {
+            let before = left.len();
+            let mut kept = Vec::new();
+            for id in left {
+                match self.exchange_mut(id).alternate_users {
+                    0 => self.remove_exchange(id),
+                    _ => kept.push(id),
+                }
+            }
+            left = kept;
+            if left.len() == before {
+                debug_assert!(false, "the users of these exchanges were counted");
+                return;
+            }
+        }
+    }
+
+    fn names_of<'a>(&self, import: &'a Import) -> Result<Names<'a>, Refusal> {
+        let mut names = Names {
+            exchanges: BTreeMap::new(),
+            queues: BTreeSet::new(),
+            exchanges_gone: BTreeSet::new(),
+            queues_gone: BTreeSet::new(),
+        };
+        let twice = |what: &str, name: &str| {
+            let text = format_args!("the {what} {name} stands twice in an import");
+            Err(refuse(ErrorCode::NOT_ALLOWED, text))
+        };
+        for declare in &import.exchanges {
+            let name = &*declare.exchange;
+            if names.exchanges.insert(name, &declare.r#type).is_some() {
+                return twice("exchange", name);
+            }
+        }
+        for declare in &import.queues {
+            if !names.queues.insert(&declare.queue) {
+                return twice("queue", &declare.queue);
+            }
+        }
+        for delete in &import.deleted_exchanges {
+            if !names.exchanges_gone.insert(&delete.exchange) {
+                return twice("exchange", &delete.exchange);
+            }
+        }
+        for delete in &import.deleted_queues {
+            if !names.queues_gone.insert(&delete.queue) {
+                return twice("queue", &delete.queue);
+            }
+        }
+        Ok(names)
+    }
+
+    fn check_imported_exchanges(&self, import: &Import, names: &Names<'_>) -> Result<(), Refusal> {
+        let mut made = BTreeSet::new();
+        for declare in &import.exchanges {
+            let name = &*declare.exchange;
+            if self.exchange_names.contains_key(name) {
+                return Err(there_already("exchange", name));
+            }
+            self.declared(declare)?;
+            // Alternates stand in front of those that have them.
+            let alternate = declare.alternate_exchange.as_deref();
+            self.check_alternate(alternate, &made, names)?;
+            made.insert(name);
+        }
+        self.see_room_for_exchanges(made.len())
+    }
+
+    fn check_imported_queues(&self, import: &Import, names: &Names<'_>) -> Result<(), Refusal> {
+        let made: BTreeSet<&str> = names.exchanges.keys().copied().collect();
+        for declare in &import.queues {
+            let name = &*declare.queue;
+            if self.queue_names.contains_key(name) {
+                return Err(there_already("queue", name));
+            }
+            self.check_alternate(declare.alternate_exchange.as_deref(), &made, names)?;
+            let arguments = declare.arguments.clone().unwrap_or_default();
+            Settings::of(name, &arguments, &self.options).map_err(|text| {
+                refuse(ErrorCode::INVALID_ARGUMENT, format_args!("{name}: {text}"))
+            })?;
+        }
+        if self.queues.len() + import.queues.len() > limits::QUEUES_MAX {
+            let text = "a broker can have no more queues";
+            return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
+        }
+        Ok(())
+    }
+
+    fn check_alternate(
+        &self,
+        alternate: Option<&str>,
+        made: &BTreeSet<&str>,
+        names: &Names<'_>,
+    ) -> Result<(), Refusal> {
+        let Some(alternate) = alternate.filter(|name| !name.is_empty()) else {
+            return Ok(());
+        };
+        if names.exchanges_gone.contains(alternate) {
+            let text = format_args!("Cannot delete {alternate}, in use as alternate-exchange.");
+            return Err(refuse(ErrorCode::NOT_ALLOWED, text));
+        }
+        match made.contains(alternate) {
+            true if names.exchanges.get(alternate) == Some(&xml::TYPE) => {
+                Err(no_alternate(alternate))
+            }
+            true => Ok(()),
+            false => self.alternate_named(alternate).map(|_| ()),
+        }
+    }
+
+    fn check_imported_bindings(&self, import: &Import, names: &Names<'_>) -> Result<(), Refusal> {
+        let mut bound: BTreeSet<Bound<'_>> = BTreeSet::new();
+        let mut keys: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (at, bind) in import.bindings.iter().enumerate() {
+            let r#type = self.check_binding(bind, names)?;
+            let unreadable = import.unreadable.get(&(at as u32));
+            if let Some(text) = unreadable.filter(|_| r#type == xml::TYPE) {
+                return Err(unreadable_query(bind, text));
+            }
+            let key = &*bind.binding_key;
+            if !bound.insert((&bind.exchange, &bind.queue, key)) {
+                let text = format_args!("a binding of {} stands twice in an import", bind.queue);
+                return Err(refuse(ErrorCode::NOT_ALLOWED, text));
+            }
+            keys.entry(&bind.exchange).or_default().push(key);
+        }
+        for (exchange, keys) in keys {
+            let new = names.exchanges.get(exchange);
+            let new = new.and_then(|r#type| Kind::of_type(r#type));
+            let found = self.exchange_of_name(exchange).map(|found| &found.kind);
+            let found = found.or(new.as_ref());
+            let count = found.map_or(0, Kind::binding_count) + keys.len();
+            let has_room = found.is_none_or(|kind| kind.has_room_for(&keys));
+            if count > limits::BINDINGS_PER_EXCHANGE_MAX || !has_room {
+                let text = format_args!("the exchange {exchange} can have no more bindings");
+                return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the type of the exchange.
+    fn check_binding<'a>(
+        &'a self,
+        bind: &'a ExchangeBind,
+        names: &Names<'a>,
+    ) -> Result<&'a str, Refusal> {
+        let (exchange, queue) = (&*bind.exchange, &*bind.queue);
+        if names.exchanges_gone.contains(exchange) || names.queues_gone.contains(queue) {
+            let text =
+                format_args!("{queue} cannot be bound to {exchange}: one of them is deleted");
+            return Err(refuse(ErrorCode::NOT_ALLOWED, text));
+        }
+        let is_new = names.exchanges.contains_key(exchange) || names.queues.contains(queue);
+        if !names.queues.contains(queue) {
+            let found = self.queue(self.queue_named(queue)?);
+            if found.is_locked_for(None) {
+                let text = format_args!("Cannot bind exclusive queue {queue} of another session");
+                return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
+            }
+        }
+        let r#type = match names.exchanges.get(exchange) {
+            Some(r#type) => r#type,
+            None if exchange.is_empty() => {
+                let text = "Bind not allowed for default exchange";
+                return Err(refuse(ErrorCode::INVALID_ARGUMENT, text));
+            }
+            None => self
+                .exchange_at(self.exchange_named(exchange)?)
+                .map_or("", |found| found.kind.type_name()),
+        };
+        let arguments = bind.arguments.clone().unwrap_or_default();
+        if arguments::is_session_scoped(&arguments) {
+            let text = "a binding of a session's scope needs a session";
+            return Err(refuse(ErrorCode::INVALID_ARGUMENT, text));
+        }
+        if let Some(mut alone) = Kind::of_type(r#type) {
+            alone
+                .bind(QueueId(0), &bind.binding_key, &arguments)
+                .map_err(|error| refuse(error.code(), error))?;
+        }
+        if !is_new && self.has_binding(exchange, queue, &bind.binding_key)? {
+            let text = format_args!("{exchange} to {queue} with the key {}", bind.binding_key);
+            return Err(there_already("binding", text));
+        }
+        Ok(r#type)
+    }
+
+    fn has_binding(&self, exchange: &str, queue: &str, key: &str) -> Result<bool, Refusal> {
+        let (queue, exchange) = self.bindable(None, queue, exchange)?;
+        let found = self.exchange_at(exchange);
+        Ok(found.is_some_and(|found| found.kind.has_key(queue, key)))
+    }
+
+    fn check_deletions(&self, import: &Import, names: &Names<'_>) -> Result<(), Refusal> {
+        let mut unbound: BTreeSet<Bound<'_>> = BTreeSet::new();
+        for unbind in &import.unbindings {
+            let key = &*unbind.binding_key;
+            let is_first = unbound.insert((&unbind.exchange, &unbind.queue, key));
+            if !is_first || !self.has_binding(&unbind.exchange, &unbind.queue, key)? {
+                let text = format_args!(
+                    "no binding of {} to {} with the key {key}",
+                    unbind.queue, unbind.exchange
+                );
+                return Err(refuse(ErrorCode::NOT_FOUND, text));
+            }
+        }
+        let mut released: BTreeMap<ExchangeId, usize> = BTreeMap::new();
+        for delete in &import.deleted_queues {
+            let queue = self.check_free_queue_deletion(delete)?;
+            if let Some(alternate) = self.queue(queue).alternate {
+                *released.entry(alternate).or_default() += 1;
+            }
+        }
+        let deleted = import.deleted_exchanges.iter();
+        for delete in deleted.clone() {
+            let id = self.exchange_named(&delete.exchange)?;
+            if let Some(alternate) = self.exchange_at(id).and_then(|found| found.alternate) {
+                *released.entry(alternate).or_default() += 1;
+            }
+        }
+        for delete in deleted {
+            let id = self.exchange_named(&delete.exchange)?;
+            let released = released.get(&id).copied().unwrap_or_default();
+            self.check_exchange_deletion(delete, released)?;
+        }
+        debug_assert!(names.queues_gone.len() == import.deleted_queues.len());
+        Ok(())
+    }
+
+    /// An import deletes no queue that a session has for itself.
+    fn check_free_queue_deletion(&self, delete: &QueueDelete) -> Result<QueueId, Refusal> {
+        let id = self.check_queue_deletion(delete)?;
+        if self.queue(id).is_locked_for(None) {
+            let name = &delete.queue;
+            let text = format_args!("Cannot delete queue {name}; it is exclusive to a session");
+            return Err(refuse(ErrorCode::RESOURCE_LOCKED, text));
+        }
+        Ok(id)
+    }
+}
+
+fn there_already(what: &str, name: impl std::fmt::Display) -> Refusal {
+    let text = format_args!("the {what} {name} is there already");
+    refuse(ErrorCode::NOT_ALLOWED, text)
+}

@@ -1,0 +1,112 @@
+//! `ferrymq cluster`.
+
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use serde_json::{Value as Json, json};
+
+use super::ask::Asking;
+use super::client::part;
+use super::options::Cluster;
+use super::{Exit, Failure, print, table};
+
+/// Between two looks whether a member is out.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What is shown of members.
+const FIELDS: [&str; 7] = [
+    "name",
+    "role",
+    "is_leader",
+    "running",
+    "is_self",
+    "connections",
+    "url",
+];
+
+/// Does what a subcommand says.
+///
+/// # Errors
+/// Why it cannot.
+pub(super) fn run(asking: &Asking<'_>, cluster: &Cluster) -> Result<(), Failure> {
+    match cluster {
+        Cluster::Status => status(asking),
+        Cluster::Stop(named) => {
+            // QMF's name of a member is the number without zeros in front.
+            let id = named.name.trim_start_matches('0');
+            call(asking, "stopClusterNode", &json!({"brokerId": id}))
+        }
+        Cluster::StopAll => call(asking, "stopFullCluster", &json!({})),
+        Cluster::Remove { named, wait } => remove(asking, &named.name, Duration::from_secs(*wait)),
+    }
+}
+
+fn nodes(asking: &Asking<'_>) -> Result<Vec<Json>, Failure> {
+    let answer = asking.client.get("/api/nodes")?;
+    Ok(answer.as_array().cloned().unwrap_or_default())
+}
+
+fn status(asking: &Asking<'_>) -> Result<(), Failure> {
+    let nodes = nodes(asking)?;
+    match asking.is_json {
+        true => print(&format!("{}\n", Json::Array(nodes))),
+        false => print(&table::of(&FIELDS, &nodes)),
+    }
+}
+
+/// Calls a method of the cluster's object.
+fn call(asking: &Asking<'_>, method: &str, arguments: &Json) -> Result<(), Failure> {
+    let objects = asking.client.get("/api/classes/cluster/objects")?;
+    let object = objects.get(0).and_then(|object| object.get("object"));
+    let Some(object) = object.and_then(Json::as_str) else {
+        let reason = "the broker is in no cluster";
+        return Err(Failure::new(Exit::NotFound, "not_found", reason));
+    };
+    let path = format!("/api/objects/{}/{method}", part(object));
+    asking.done(Method::POST, &path, Some(arguments))
+}
+
+/// Has a member taken out, and waits until it is.
+fn remove(asking: &Asking<'_>, name: &str, wait: Duration) -> Result<(), Failure> {
+    let path = format!("/api/nodes/{}", part(name));
+    asking.client.ask(Method::DELETE, &path, None)?;
+    let id = u64::from_str_radix(name, 16).ok();
+    let is_it = |node: &Json| {
+        let named = node.get("name").and_then(Json::as_str);
+        named.and_then(|named| u64::from_str_radix(named, 16).ok()) == id
+    };
+    let is_part = |node: &Json| {
+        let has_role = node.get("role").is_some_and(|role| !role.is_null());
+        has_role || node.get("is_leaving") == Some(&json!(true))
+    };
+    let end = Instant::now() + wait;
+    loop {
+        // The member that answers may be the one that goes.
+        let is_out = match nodes(asking) {
+            Ok(nodes) => !nodes.iter().any(|node| is_it(node) && is_part(node)),
+            Err(failure) if failure.exit == Exit::Unreachable => {
+                let reason = "it was this member that was asked, and it has ended";
+                return print(&done(asking, reason));
+            }
+            Err(_) => false,
+        };
+        if is_out {
+            return print(&done(asking, "it is out"));
+        }
+        if Instant::now() >= end {
+            let reason = format!(
+                "it is decided and not done after {} s: without a majority of the members nothing is",
+                wait.as_secs()
+            );
+            return Err(Failure::failed(reason));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn done(asking: &Asking<'_>, what: &str) -> String {
+    match asking.is_json {
+        true => "{}\n".to_owned(),
+        false => format!("{what}\n"),
+    }
+}

@@ -1,0 +1,283 @@
+//! What can be said to the subcommands.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Which broker, and what its answers look like.
+#[derive(Args, Clone, Debug)]
+pub struct Target {
+    /// Where the broker serves management over HTTP
+    #[arg(
+        long,
+        global = true,
+        env = "FERRYMQ_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:15672"
+    )]
+    pub url: String,
+
+    /// Who asks, where the broker wants users to log in; the password is in the variable
+    /// FERRYMQ_PASSWORD, or asked for on the terminal
+    #[arg(long, global = true, env = "FERRYMQ_USER", value_name = "NAME")]
+    pub user: Option<String>,
+
+    /// Print JSON: an array for a list, else an object, with the fields of the management API
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// Subcommands of a noun, and which broker they are for: that is said before or behind them.
+#[derive(Args, Clone, Debug)]
+pub struct Of<C: Subcommand> {
+    /// Which broker.
+    #[command(flatten)]
+    pub target: Target,
+    /// What is to be done.
+    #[command(subcommand)]
+    pub command: C,
+}
+
+/// A name.
+#[derive(Args, Clone, Debug)]
+pub struct Named {
+    /// Its name
+    pub name: String,
+}
+
+/// A list.
+#[derive(Args, Clone, Debug)]
+pub struct Listed {
+    /// Only what has this text in its name
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
+    /// The field of the management API by which to sort
+    #[arg(long, value_name = "FIELD")]
+    pub sort: Option<String>,
+    /// The last comes first
+    #[arg(long)]
+    pub reverse: bool,
+}
+
+/// Something that is made.
+#[derive(Args, Clone, Debug)]
+pub struct Made {
+    /// Its name
+    pub name: String,
+    /// It ends with the broker
+    #[arg(long)]
+    pub transient: bool,
+    /// It goes by itself when it is no more used
+    #[arg(long)]
+    pub auto_delete: bool,
+    /// The exchange that gets what nobody took
+    #[arg(long, value_name = "EXCHANGE")]
+    pub alternate_exchange: Option<String>,
+    /// An argument; a value that is no JSON is a text. May be repeated
+    #[arg(long = "argument", value_name = "NAME=VALUE")]
+    pub arguments: Vec<String>,
+}
+
+/// `ferrymq queue`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Queue {
+    /// List queues
+    List(Listed),
+    /// Show a queue
+    Show(Named),
+    /// Make a queue; one that is there and like that is left as it is
+    Add {
+        /// The queue.
+        #[command(flatten)]
+        made: Made,
+    },
+    /// Delete a queue
+    Delete {
+        /// Only if nobody has subscribed to it
+        #[arg(long)]
+        if_unused: bool,
+        /// Only if there is no message in it
+        #[arg(long)]
+        if_empty: bool,
+        /// Which.
+        #[command(flatten)]
+        named: Named,
+    },
+    /// Discard the messages of a queue that nobody has acquired
+    Purge(Named),
+    /// Move messages of a queue to another
+    Move {
+        /// From which queue
+        source: String,
+        /// To which queue
+        destination: String,
+        /// How many at most; 0 is all
+        #[arg(long, default_value_t = 0)]
+        count: u32,
+        /// Only messages with this application header
+        #[arg(long, value_name = "NAME=VALUE")]
+        filter: Option<String>,
+    },
+}
+
+/// `ferrymq exchange`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Exchange {
+    /// List exchanges
+    List(Listed),
+    /// Show an exchange
+    Show(Named),
+    /// Make an exchange; one that is there and like that is left as it is
+    Add {
+        /// How it routes: direct, fanout, topic or headers
+        #[arg(long = "type", default_value = "direct")]
+        kind: String,
+        /// The exchange.
+        #[command(flatten)]
+        made: Made,
+    },
+    /// Delete an exchange
+    Delete {
+        /// Only if no queue is bound to it
+        #[arg(long)]
+        if_unused: bool,
+        /// Which.
+        #[command(flatten)]
+        named: Named,
+    },
+}
+
+/// Both ends of a binding.
+#[derive(Args, Clone, Debug)]
+pub struct Ends {
+    /// The exchange
+    pub exchange: String,
+    /// The queue
+    pub queue: String,
+    /// The binding key
+    #[arg(default_value = "")]
+    pub key: String,
+}
+
+/// `ferrymq binding`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Binding {
+    /// List bindings
+    List(Listed),
+    /// Bind a queue to an exchange
+    Add {
+        /// An argument; a value that is no JSON is a text. May be repeated
+        #[arg(long = "argument", value_name = "NAME=VALUE")]
+        arguments: Vec<String>,
+        /// What to bind.
+        #[command(flatten)]
+        ends: Ends,
+    },
+    /// Take a binding away
+    Delete(Ends),
+}
+
+/// `ferrymq connection`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Connection {
+    /// List connections
+    List(Listed),
+    /// Close a connection
+    Close(Named),
+}
+
+/// `ferrymq cluster`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Cluster {
+    /// List the members: who counts, who leads, who runs
+    Status,
+    /// Have a member end its process; it takes part again when it is started
+    Stop(Named),
+    /// Have the processes of all members end
+    StopAll,
+    /// Take a member out, whether it runs or not, and wait until that is done. It ends, and its data
+    /// directory has to be removed before the broker can join as a new member
+    Remove {
+        /// Which
+        #[command(flatten)]
+        named: Named,
+        /// Seconds to wait
+        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
+        wait: u64,
+    },
+}
+
+/// `ferrymq definitions`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Definitions {
+    /// Print exchanges, queues and bindings as one JSON document
+    Export {
+        /// Write it there
+        #[arg(long, value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+    /// See to it that what a document defines is there: all of it, or nothing is changed
+    Import {
+        /// The document
+        file: PathBuf,
+        /// Only tell the difference
+        #[arg(long)]
+        dry_run: bool,
+        /// Delete what the document does not have
+        #[arg(long)]
+        prune: bool,
+    },
+}
+
+/// The subcommands.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Command {
+    /// Queues of a running broker
+    Queue(Of<Queue>),
+    /// Exchanges of a running broker
+    Exchange(Of<Exchange>),
+    /// Bindings of a running broker
+    Binding(Of<Binding>),
+    /// Connections of a running broker
+    Connection(Of<Connection>),
+    /// The cluster that a running broker is in
+    Cluster(Of<Cluster>),
+    /// Definitions of a running broker
+    Definitions(Of<Definitions>),
+    /// Show what the queues of a running broker do, again and again
+    Top {
+        /// Seconds between two looks
+        #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3600))]
+        interval: u64,
+        /// Looks; 0 goes on until it is interrupted
+        #[arg(long, default_value_t = 0)]
+        count: u32,
+        /// Queues that are shown
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=500))]
+        queues: u16,
+        /// Which broker.
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Show whether a broker runs and serves, and its sums
+    Status {
+        /// Which broker.
+        #[command(flatten)]
+        target: Target,
+    },
+}
+
+impl Command {
+    /// Which broker it is for, and what its answers look like.
+    pub fn target(&self) -> &Target {
+        match self {
+            Command::Queue(of) => &of.target,
+            Command::Exchange(of) => &of.target,
+            Command::Binding(of) => &of.target,
+            Command::Connection(of) => &of.target,
+            Command::Cluster(of) => &of.target,
+            Command::Definitions(of) => &of.target,
+            Command::Top { target, .. } | Command::Status { target } => target,
+        }
+    }
+}

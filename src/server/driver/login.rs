@@ -1,0 +1,173 @@
+//! How a peer gets in: what it is offered, the exchange that proves who it is, the limits it counts to.
+
+use std::net::{IpAddr, SocketAddr};
+
+use super::{Counted, Driver, Shared};
+use crate::broker::command::ConnectionDetails;
+use crate::broker::connections;
+use crate::broker::event::Event;
+use crate::broker::management::Requester;
+use crate::management::http::request::encoded_bytes;
+use crate::security::sasl::{Bar, Exchange, FAILED, Layer, SHUT_OUT, Step, UNSUPPORTED, open};
+use crate::security::tls;
+use crate::server::limits::STRANGER_PROPERTIES_BYTES_MAX;
+use crate::server::log::notice;
+use crate::wire::{CloseCode, Text};
+
+impl Shared {
+    /// The exchange of a peer at an address: users who have failed there too often are not listened to.
+    pub fn begin_exchange(&self, host: IpAddr, layer: Layer) -> Exchange {
+        let (failures, clock) = (self.failures.clone(), self.clock);
+        let bar = move |user: &Text| {
+            let now = clock.millis().0;
+            failures.lock().is_user_shut_out(host, user, now)
+        };
+        Exchange::new(self.sasl.clone(), layer).with_bar(Bar(Box::new(bar)))
+    }
+
+    /// Counts a failure. Who was not listened to has not failed again: nothing was hashed.
+    pub fn note_failure(&self, host: IpAddr, exchange: &Exchange, why: &str) {
+        if why != SHUT_OUT {
+            let now = self.clock.millis().0;
+            self.failures.lock().note(host, exchange.claimed(), now);
+        }
+    }
+}
+
+impl Driver {
+    /// Logs why nothing more can be read or written. A refused certificate is a failure to prove who one
+    /// is, and counts as one: as many are told of an address as it may fail.
+    pub(super) fn tell_loss(&self, error: &std::io::Error) {
+        let now = self.shared.clock.millis().0;
+        let why = tls::refused_certificate(error);
+        let mut failures = self.shared.failures.lock();
+        match why.filter(|_| !failures.is_shut_out(self.host, now)) {
+            Some(why) => {
+                failures.note(self.host, &Text::default(), now);
+                drop(failures);
+                notice!("Security", "{}: {why}", self.peer);
+            }
+            None => tracing::debug!(target: "Network", "{}: {error}", self.peer),
+        }
+    }
+
+    /// Says what is offered, once it is known how the peer comes: before its first octet is looked at.
+    pub(super) fn offer(&mut self) {
+        let realm = &self.shared.sasl.realm;
+        let identity = self.socket.identity();
+        let layer = Layer {
+            is_encrypted: self.socket.is_encrypted(),
+            is_local: self.host.is_loopback(),
+            identity: identity.map(|name| open::with_some_realm(&name, realm)),
+        };
+        self.protocol.offer(&self.shared.sasl.offered(&layer));
+        self.exchange = Some(self.shared.begin_exchange(self.host, layer));
+    }
+
+    /// Goes on with the exchange. Passwords are hashed, which takes as long as many commands: others
+    /// do not wait for it.
+    pub(super) fn exchange(&mut self, step: impl FnOnce(&mut Exchange) -> Step) {
+        let now = self.shared.clock.millis().0;
+        let close = |driver: &mut Driver, text: &str| {
+            driver.protocol.close(CloseCode::CONNECTION_FORCED, text);
+        };
+        if self.shared.requires_encryption && !self.socket.is_encrypted() {
+            return close(self, "Connection must be encrypted.");
+        }
+        if self.shared.failures.lock().is_shut_out(self.host, now) {
+            tracing::debug!(
+                target: "Security",
+                "{}: {FAILED}: too many failures from there, nobody is listened to for a while",
+                self.peer
+            );
+            return close(self, FAILED);
+        }
+        let Some(exchange) = &mut self.exchange else {
+            return close(self, FAILED);
+        };
+        let step = match self.shared.sasl.users {
+            None => step(exchange),
+            Some(_) => tokio::task::block_in_place(|| step(exchange)),
+        };
+        if let Step::Failed(why) = step {
+            self.shared.note_failure(self.host, exchange, why);
+        }
+        self.authenticate(step);
+    }
+
+    /// Has management tell that the peer could not prove who it is.
+    fn tell_failure(&self, reason: &str) {
+        let claimed = self.exchange.as_ref().map(Exchange::claimed);
+        let is_short = encoded_bytes(&self.client_properties) <= STRANGER_PROPERTIES_BYTES_MAX;
+        let properties = is_short.then(|| self.client_properties.clone());
+        self.shared.happenings.add(Event::ClientConnectFail {
+            requester: Requester {
+                user: claimed.cloned().unwrap_or_default(),
+                address: connections::address(&self.local(), &self.peer),
+            },
+            reason: reason.into(),
+            properties: properties.unwrap_or_default(),
+        });
+    }
+
+    fn authenticate(&mut self, step: Step) {
+        match step {
+            Step::Unsupported => {
+                tracing::warn!(target: "Security", "{}: {UNSUPPORTED}", self.peer);
+                self.tell_failure(UNSUPPORTED);
+                self.protocol
+                    .close(CloseCode::CONNECTION_FORCED, UNSUPPORTED);
+            }
+            Step::Challenge(challenge) => {
+                self.protocol.secure(challenge);
+            }
+            Step::Failed(why) => {
+                tracing::warn!(target: "Security", "{}: {FAILED}: {why}", self.peer);
+                self.tell_failure(FAILED);
+                self.protocol.close(CloseCode::CONNECTION_FORCED, FAILED);
+            }
+            Step::Authenticated(user) => {
+                self.user = Some(user);
+                self.protocol.authenticated();
+            }
+        }
+    }
+
+    /// Counts the connection to all limits; None when one is reached, or its user may not come from
+    /// where it comes.
+    pub(super) fn admit(&self, user: &str) -> Option<Counted> {
+        let shared = &self.shared;
+        let admitted = shared.rights.acl.admit(user, self.host);
+        let admitted = admitted
+            .inspect_err(|why| tracing::error!(target: "Security", "{}: {why}", self.peer))
+            .ok()?;
+        if !shared.registry.admit(shared.connections_max) {
+            shared.rights.acl.note_connection_denial(user, self.host);
+            return None;
+        }
+        Some(Counted {
+            shared: shared.clone(),
+            _admitted: admitted,
+        })
+    }
+
+    /// The address that was connected to. A socket for both families calls an address of IPv4 one of
+    /// IPv6; qpidd's names do not.
+    fn local(&self) -> Text {
+        let local = self.socket.local_addr().map(|local| {
+            let address = local.ip().to_canonical();
+            SocketAddr::new(address, local.port()).to_string()
+        });
+        local.unwrap_or_default().into()
+    }
+
+    /// What management shows of the connection.
+    pub(super) fn details(&self, is_link: bool) -> ConnectionDetails {
+        ConnectionDetails {
+            local: self.local(),
+            mechanism: self.mechanism.clone(),
+            strength: self.socket.strength(),
+            is_link,
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Management over HTTP, through a socket.
+
+mod durable_support;
+mod server_support;
+
+#[path = "server_http/cluster.rs"]
+mod cluster;
+#[path = "server_http/console.rs"]
+mod console;
+#[path = "server_http/definitions.rs"]
+mod definitions;
+#[path = "server_http/described.rs"]
+mod described;
+#[path = "server_http/hostile.rs"]
+mod hostile;
+#[path = "server_http/http.rs"]
+mod http;
+#[allow(dead_code)]
+#[path = "server_raft/members.rs"]
+mod members;
+#[path = "server_http/nouns.rs"]
+mod nouns;
+#[path = "server_http/rights.rs"]
+mod rights;
+#[path = "server_http/watched.rs"]
+mod watched;

@@ -1,0 +1,195 @@
+//! A broker with management over HTTP, and requests to it.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value as Json;
+
+use crate::durable_support::Directory;
+use crate::server_support::{Broker, Client, add_user, rest_or_reset, socket};
+
+/// A broker and where its management is.
+pub struct Managed {
+    pub broker: Broker,
+    pub port: u16,
+}
+
+/// What was answered.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
+}
+
+impl Answer {
+    pub fn json(&self) -> Json {
+        match serde_json::from_str(&self.body) {
+            Ok(json) => json,
+            Err(error) => panic!("{error}: {self:?}"),
+        }
+    }
+
+    /// The answer to a request that cannot be done, with this status.
+    pub fn refused(&self, status: u16) -> String {
+        assert_eq!(self.status, status, "{self:?}");
+        let json = self.json();
+        assert!(json["error"].is_string(), "{json}");
+        json["reason"].as_str().expect("a reason").to_owned()
+    }
+}
+
+impl Managed {
+    /// One broker that keeps nothing.
+    pub fn start() -> Managed {
+        Managed::with(&[])
+    }
+
+    pub fn with(options: &[&str]) -> Managed {
+        let mut all = vec!["--port", "0", "--http-port", "0"];
+        all.extend(options);
+        Managed::on(&all)
+    }
+
+    pub fn on(options: &[&str]) -> Managed {
+        Managed::of(Broker::start_on(options))
+    }
+
+    /// One on which users log in by these passwords, with these rules.
+    pub fn secured(directory: &Directory, users: &[(&str, &str)], rules: &str) -> Managed {
+        for (name, password) in users {
+            add_user(["--data-dir", directory.text()], name, password);
+        }
+        let file = directory.path().join("acl");
+        std::fs::write(&file, rules).expect("written");
+        Managed::with(&[
+            "--auth",
+            "yes",
+            "--data-dir",
+            directory.text(),
+            "--acl-file",
+            file.to_str().expect("text"),
+        ])
+    }
+
+    /// One that runs.
+    pub fn of(mut broker: Broker) -> Managed {
+        let line = broker.log_line("Management over HTTP");
+        let port = line.rsplit(' ').next().and_then(|word| word.parse().ok());
+        let port = port.unwrap_or_else(|| panic!("no port in {line}"));
+        Managed { broker, port }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address())
+    }
+
+    /// A client of AMQP with a session on channel 0.
+    pub fn client(&self, name: &str) -> Client {
+        let mut client = Client::open(self.broker.address());
+        client.attach(0, name);
+        client
+    }
+
+    /// The member's name.
+    pub fn node(&self) -> String {
+        let shown = self.shown("/api/overview");
+        shown["node"].as_str().expect("a name").to_owned()
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, "", "")
+    }
+
+    pub fn delete(&self, path: &str) -> Answer {
+        self.ask("DELETE", path, "", "")
+    }
+
+    pub fn put(&self, path: &str, body: &Json) -> Answer {
+        self.ask("PUT", path, JSON, &body.to_string())
+    }
+
+    pub fn post(&self, path: &str, body: &Json) -> Answer {
+        self.ask("POST", path, JSON, &body.to_string())
+    }
+
+    /// What a page or list shows, which has to be there.
+    pub fn shown(&self, path: &str) -> Json {
+        let answer = self.get(path);
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        answer.json()
+    }
+
+    /// One request on a connection of its own.
+    pub fn ask(&self, method: &str, path: &str, head: &str, body: &str) -> Answer {
+        ask_at(self.address(), (method, path), head, body)
+    }
+
+    /// Any octets, and what is answered until the socket closes.
+    pub fn say(&self, octets: &[u8]) -> Answer {
+        say_at(self.address(), octets)
+    }
+}
+
+/// One request on a connection of its own, from any thread.
+pub fn ask_at(address: SocketAddr, (method, path): (&str, &str), head: &str, body: &str) -> Answer {
+    let host = match head.to_lowercase().contains("host:") {
+        true => String::new(),
+        false => format!("Host: {address}\r\n"),
+    };
+    let length = body.len();
+    let text = format!(
+        "{method} {path} HTTP/1.1\r\n{host}{head}Content-Length: {length}\r\n\
+         Connection: close\r\n\r\n{body}"
+    );
+    say_at(address, text.as_bytes())
+}
+
+fn say_at(address: SocketAddr, octets: &[u8]) -> Answer {
+    let mut stream = socket(address);
+    // The broker may answer and close before it has read all.
+    let _ = stream.write_all(octets);
+    answer(stream)
+}
+
+pub const JSON: &str = "Content-Type: application/json\r\n";
+
+fn answer(mut stream: TcpStream) -> Answer {
+    let octets = rest_or_reset(&mut stream);
+    let text = String::from_utf8_lossy(&octets).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split(' ').nth(1).and_then(|word| word.parse().ok());
+    Answer {
+        status: status.unwrap_or(0),
+        head: head.to_owned(),
+        body: match head.to_lowercase().contains("transfer-encoding: chunked") {
+            true => dechunked(body),
+            false => body.to_owned(),
+        },
+    }
+}
+
+fn dechunked(mut body: &str) -> String {
+    let mut text = String::new();
+    while let Some((length, rest)) = body.split_once("\r\n") {
+        let length = usize::from_str_radix(length, 16).expect("a length");
+        if length == 0 {
+            break;
+        }
+        text.push_str(&rest[..length]);
+        body = &rest[length + 2..];
+    }
+    text
+}
+
+/// The header of a request that names a user by the scheme Basic.
+pub fn basic(user: &str, password: &str) -> String {
+    let coded = STANDARD.encode(format!("{user}:{password}"));
+    format!("Authorization: Basic {coded}\r\n")
+}
