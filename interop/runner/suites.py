@@ -23,12 +23,21 @@ CLIENT_RACES = (b"SelectorStopped",
                 b"qpid.messaging thread died: 'NoneType' object has no attribute 'fileno'",
                 b"qpid.messaging thread died: [Errno 9] Bad file descriptor")
 
+# Cases of the public suites that race with themselves, and the line at which they then fail. This one
+# asks through one connection for the session that another has sent the attach of and nothing more:
+# the client does not wait for the answer, so whichever broker reads the question first has no such
+# session. (With every processor busy it failed in 2 of 40 runs at one broker, in 11 of 80 at three.)
+CASE_RACES = {
+    "qpid_tests.broker_0_10.management.ManagementTest.test_connection_stats": "assert(conn_qmf)",
+}
+
 # A process in which the race shows has this long to end by itself: it is run again all the same.
 RACE_SECONDS_MAX = 10
 LOOK_SECONDS = 1
 
 CASE_LINE = re.compile(r"^((?:qpid|cases)[\w.]+) \.+(?: (pass|fail|skip))?\s*$")
 CASE_START = re.compile(r"^((?:qpid|cases)[\w.]+) \.{2,}")
+RUNNER_TOTALS = re.compile(r"^Totals: \d+ tests")
 BARE_STATUS = re.compile(r"^\s?(pass|fail|skip)\s*$")
 
 
@@ -107,6 +116,12 @@ class Outcome:
         self.has_race = has_race
         self.timed_out = timed_out
 
+    def take(self, case, other):
+        """What came of one case is what came of it in another process."""
+        self.statuses[case] = other.statuses[case]
+        self.texts[case] = other.texts.get(case, [])
+        self.timed_out = self.timed_out or other.timed_out
+
 
 def run_cases(module, cases, port, extra, log_path):
     """Runs cases of one module in one process, against the broker on a port of the loopback
@@ -163,31 +178,37 @@ def shows_race(printed):
     return any(race in printed for race in CLIENT_RACES)
 
 
+def races_with_itself(case, outcome):
+    """Whether a case failed by a race of its own."""
+    sign = CASE_RACES.get(case)
+    return bool(sign) and outcome.statuses.get(case) == "fail" and any(
+        line.strip() == sign for line in outcome.texts.get(case, ()))
+
+
 def read_statuses(text):
     """Cases and their statuses from a runner's output, and cases and the lines they printed.
 
-    A case is a line of its name, dots and a status; when it prints something, its name comes first
-    without a status, then what it prints, then its name again with one. Other threads may write
-    into the line, so that the status stands alone on the next.
+    A case is a line of its name, dots and a status; why it failed is said in the lines behind. When
+    it prints something itself, its name comes first without a status, then what it prints, then its
+    name again with one. Other threads may write into the line, so that the status stands alone on
+    the next.
     """
     statuses = {}
     texts = {}
-    current = None
+    case = None
+    is_waiting = False
     for line in text.split("\n"):
         found = CASE_LINE.match(line)
-        if found and found.group(2):
-            statuses[found.group(1)] = found.group(2)
-            current = None
-            continue
         started = CASE_START.match(line)
-        if started:
-            current = started.group(1)
-            statuses.setdefault(current, "fail")
-            continue
         bare = BARE_STATUS.match(line)
-        if bare and current:
-            statuses[current] = bare.group(1)
-            current = None
-        elif current:
-            texts.setdefault(current, []).append(line)
+        if found and found.group(2):
+            case, is_waiting = found.group(1), False
+            statuses[case] = found.group(2)
+        elif started:
+            case, is_waiting = started.group(1), True
+            statuses.setdefault(case, "fail")
+        elif bare and is_waiting:
+            statuses[case], is_waiting = bare.group(1), False
+        elif case and not RUNNER_TOTALS.match(line):
+            texts.setdefault(case, []).append(line)
     return statuses, texts

@@ -277,6 +277,8 @@ impl Driver {
             self.take_effects();
         }
         let is_left = self.work();
+        // Before it is written: who has an answer may ask through another connection what was counted.
+        self.say_counts();
         let mut is_moving = self.write() || is_left;
         if self.return_headroom() {
             is_moving = true;
