@@ -6,6 +6,7 @@ use broker::agent::Agent;
 use broker::session::Session;
 use broker::told::Told;
 use broker::{Broker, message, message_with_headers};
+use ferrymq::broker::guard::{Aspect, Clause, Guard};
 use ferrymq::broker::ids::MemberId;
 use ferrymq::broker::limits;
 use ferrymq::broker::management::{
@@ -451,6 +452,37 @@ fn a_queue_that_goes_ends_what_takes_of_it() {
     broker.work();
     let taken = agent.outcome().expect("it ends").expect("no fault");
     assert_eq!(u64::from(session.count("to")), taken);
+}
+
+#[test]
+fn a_queue_is_rerouted_to_its_alternate_only_where_that_is_allowed() {
+    let (_, mut agent, session) = scene();
+    session.declare_exchange("vault", "fanout", None);
+    session.declare_with("q", |declare| {
+        declare.alternate_exchange = Some("vault".into());
+    });
+    session.declare("without");
+    session.publish_many("q", 0, 2);
+    let only = |exchange: &str| {
+        let clause = Clause {
+            wanted: vec![(Aspect::Alternate, exchange.into())],
+            is_allowed: true,
+        };
+        Destination::AlternateIf(Guard {
+            clauses: vec![clause],
+            otherwise: false,
+        })
+    };
+    let mut code = |queue: &str, exchange: &str| {
+        let done = agent.act(take(queue, 0, only(exchange)));
+        done.map_err(|refusal| refusal.code.0)
+    };
+    assert_eq!(code("q", "amq.fanout"), Err(403));
+    assert_eq!(session.count("q"), 2);
+    assert_eq!(code("without", "vault"), Err(403));
+    assert_eq!(code("without", ""), Err(406));
+    assert_eq!(code("q", "v*"), Ok(2));
+    assert_eq!(session.count("q"), 0);
 }
 
 #[test]

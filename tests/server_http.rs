@@ -11,6 +11,8 @@ mod console;
 mod definitions;
 #[path = "server_http/described.rs"]
 mod described;
+#[path = "server_http/hidden.rs"]
+mod hidden;
 #[path = "server_http/hostile.rs"]
 mod hostile;
 #[path = "server_http/http.rs"]

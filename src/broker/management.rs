@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::command::{Refusal, UnreadableBind};
 use super::encoding::{record, record_enum, record_newtype};
 use super::event::Event;
-use super::guard::Guarded;
+use super::guard::{Guard, Guarded};
 use super::ids::{ConnectionKey, ConnectionNumber, GroupTime, MemberId, QueueRef};
 use super::limits;
 use super::message::Message;
@@ -309,8 +309,16 @@ pub enum Destination {
     Exchange(Text),
     /// To the queue's alternate exchange.
     Alternate,
+    /// The same, of what is allowed of [`Aspect::Alternate`](super::guard::Aspect::Alternate).
+    AlternateIf(Guard),
 }
-record_enum!(Destination { 0 = Nowhere, 1 = Queue(name), 2 = Exchange(name), 3 = Alternate });
+record_enum!(Destination {
+    0 = Nowhere,
+    1 = Queue(name),
+    2 = Exchange(name),
+    3 = Alternate,
+    4 = AlternateIf(guard),
+});
 
 /// Messages with a text of this value among their application headers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

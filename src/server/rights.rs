@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::adapter::{self, Verdict};
 use crate::broker::Refusal;
 use crate::broker::arguments::flag;
-use crate::broker::guard::{BY_CONDITION, BY_QUOTA, Guarded};
+use crate::broker::guard::Guarded;
 use crate::broker::message::Message;
 use crate::security::acl::limits::DECISIONS_MAX;
 use crate::security::acl::requests::{Asked, asked, guard};
@@ -208,17 +208,7 @@ impl adapter::Rights for UserRights {
     }
 
     fn note_denial(&mut self, refusal: &Refusal) {
-        if refusal.text.ends_with(BY_CONDITION) {
-            self.acl.note_denial();
-        } else if refusal.text.ends_with(BY_QUOTA) {
-            self.acl.note_queue_denial();
-            tracing::error!(
-                target: "Security",
-                "Client max queue count limit of {} exceeded by '{}'. Queue creation denied.",
-                self.acl.queue_quota(&self.user).unwrap_or(u32::MAX),
-                self.user
-            );
-        }
+        self.acl.note_refusal(&self.user, refusal);
     }
 }
 

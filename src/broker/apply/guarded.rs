@@ -7,7 +7,7 @@ use crate::broker::effect::Out;
 use crate::broker::event::Event;
 use crate::broker::facts::{Fact, Maker};
 use crate::broker::guard::{Aspect, BY_CONDITION, BY_QUOTA, Guard, Guarded, truth};
-use crate::broker::ids::{QueueId, SessionId};
+use crate::broker::ids::{ExchangeId, QueueId, SessionId};
 use crate::broker::management::Import;
 use crate::broker::queue::policy::Policy;
 use crate::wire::{ErrorCode, QueueDeclare, Text};
@@ -99,9 +99,6 @@ impl Core {
             return self.check_absent("queue delete", guard);
         };
         let queue = self.queue(id);
-        let alternate = queue
-            .alternate
-            .and_then(|alternate| self.exchanges.get(alternate.0));
         let policy = match queue.policy {
             Policy::Reject => "reject",
             Policy::Ring | Policy::RingStrict => "ring",
@@ -112,7 +109,7 @@ impl Core {
             (Aspect::Exclusive, truth(queue.owner.is_some())),
             (Aspect::AutoDelete, truth(queue.is_auto_delete)),
             (Aspect::PolicyType, policy),
-            (Aspect::Alternate, alternate.map_or("", |at| &at.name)),
+            (Aspect::Alternate, self.name_of_alternate(queue.alternate)),
         ];
         match guard.allows(&aspects) {
             true => Ok(()),
@@ -129,18 +126,33 @@ impl Core {
         let Some(exchange) = found.and_then(|id| self.exchanges.get(id.0)) else {
             return self.check_absent("exchange delete", guard);
         };
-        let alternate = exchange
-            .alternate
-            .and_then(|alternate| self.exchanges.get(alternate.0));
         let aspects = [
             (Aspect::Durable, truth(exchange.is_durable)),
             (Aspect::Type, exchange.kind.type_name()),
-            (Aspect::Alternate, alternate.map_or("", |at| &at.name)),
+            (Aspect::Alternate, self.name_of_alternate(exchange.alternate)),
         ];
         match guard.allows(&aspects) {
             true => Ok(()),
             false => Err(self.denied("exchange delete", BY_CONDITION)),
         }
+    }
+
+    /// Whether messages of a queue may be routed anew to its alternate exchange.
+    pub(super) fn check_rerouting(&self, queue: &Text, guard: &Guard) -> Result<(), Refusal> {
+        let Some(id) = self.queue_names.get(queue).copied() else {
+            return self.check_absent("queue reroute", guard);
+        };
+        let alternate = self.queue(id).alternate;
+        match guard.allows(&[(Aspect::Alternate, self.name_of_alternate(alternate))]) {
+            true => Ok(()),
+            false => Err(self.denied("queue reroute", BY_CONDITION)),
+        }
+    }
+
+    /// As rules have it: empty for none.
+    fn name_of_alternate(&self, alternate: Option<ExchangeId>) -> &str {
+        let found = alternate.and_then(|alternate| self.exchanges.get(alternate.0));
+        found.map_or("", |exchange| &exchange.name)
     }
 
     /// Somebody has made a queue: it counts to its user's quota as long as it is there.

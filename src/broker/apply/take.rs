@@ -25,6 +25,9 @@ impl Core {
         take: Take,
         out: &mut Out,
     ) -> Result<Option<u64>, Refusal> {
+        if let Destination::AlternateIf(guard) = &take.to {
+            self.check_rerouting(&take.queue, guard)?;
+        }
         let id = self.queue_named(&take.queue)?;
         let (source, alternate) = (self.queue(id).reference, self.queue(id).alternate);
         let to = match &take.to {
@@ -37,10 +40,12 @@ impl Core {
                 Taken::Queue(self.queue(target).reference)
             }
             Destination::Exchange(name) => Taken::Exchange(self.alternate_named(name)?),
-            Destination::Alternate => Taken::Exchange(alternate.ok_or_else(|| {
-                let text = format_args!("Queue {} has no alternate exchange", take.queue);
-                refuse(ErrorCode::PRECONDITION_FAILED, text)
-            })?),
+            Destination::Alternate | Destination::AlternateIf(_) => {
+                Taken::Exchange(alternate.ok_or_else(|| {
+                    let text = format_args!("Queue {} has no alternate exchange", take.queue);
+                    refuse(ErrorCode::PRECONDITION_FAILED, text)
+                })?)
+            }
         };
         if to == Taken::Queue(source) {
             let text = format_args!("Cannot move messages of {} to itself", take.queue);

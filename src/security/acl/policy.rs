@@ -12,7 +12,9 @@ use super::file;
 use super::limits::{FILE_BYTES_MAX, NAME_BYTES_MAX, REASON_BYTES_MAX};
 use super::names::{Action, Decision, Object, Property};
 use super::rules::{Properties, Rules};
+use crate::broker::Refusal;
 use crate::broker::event::{Act, Event};
+use crate::broker::guard::{BY_CONDITION, BY_QUOTA};
 use crate::broker::tally::Tally;
 use crate::security::files;
 use crate::security::witness::Witness;
@@ -266,9 +268,19 @@ impl Acl {
         &self.settings.realm
     }
 
-    /// Counts a queue that was refused for a quota.
-    pub fn note_queue_denial(&self) {
-        self.denied.queues.fetch_add(1, Ordering::Relaxed);
+    /// The core has refused a user something: what it refused for rights is counted, and a quota that is
+    /// used up is logged.
+    pub fn note_refusal(&self, user: &str, refusal: &Refusal) {
+        if refusal.text.ends_with(BY_CONDITION) {
+            self.note_denial();
+        } else if refusal.text.ends_with(BY_QUOTA) {
+            self.denied.queues.fetch_add(1, Ordering::Relaxed);
+            tracing::error!(
+                target: "Security",
+                "Client max queue count limit of {} exceeded by '{user}'. Queue creation denied.",
+                self.queue_quota(user).unwrap_or(u32::MAX)
+            );
+        }
     }
 
     /// Whether one more connection of a user from a host may be: by the rules about hosts, by the limit

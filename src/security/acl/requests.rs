@@ -242,33 +242,41 @@ fn put_files(properties: &mut Properties, given: &Map, is_durable: bool) {
     }
 }
 
-/// A deletion with what the rules say of what may be deleted. None: it is denied whatever is there, or
-/// has too many conditions.
+/// What the rules say of an act on what has this name, as far as it depends on what is there. None: it is
+/// denied whatever is there, or has too many conditions.
+pub fn conditions(
+    rules: &Rules,
+    user: &str,
+    (action, object): (Action, Object),
+    name: &str,
+) -> Option<Guard> {
+    let substitutes = Substitutes::of(user);
+    let clauses: Vec<Clause> = rules
+        .rules_of(action, object, user)
+        .filter(|rule| {
+            let wanted = rule.properties.get(&RuleProperty::NAME);
+            wanted.is_none_or(|wanted| text::is_matched(&substitutes.put_into(wanted), name))
+        })
+        .map(|rule| Clause {
+            is_allowed: rule.decision.is_allowed(),
+            wanted: rule
+                .properties
+                .iter()
+                .filter_map(|(asked, wanted)| {
+                    let wanted = Text::from(substitutes.put_into(wanted));
+                    Some((aspect(*asked)?, wanted))
+                })
+                .collect(),
+        })
+        .collect();
+    let otherwise = rules.mode.is_allowed();
+    let is_possible = otherwise || clauses.iter().any(|clause| clause.is_allowed);
+    (is_possible && clauses.len() <= CLAUSES_MAX).then_some(Guard { clauses, otherwise })
+}
+
+/// A deletion with what the rules say of what may be deleted. None: as for [`conditions`].
 pub fn guard(rules: &Rules, user: &str, command: &Command) -> Option<Guarded> {
-    let of = |object, name: &str| {
-        let substitutes = Substitutes::of(user);
-        let rules_of = rules.rules_of(Action::Delete, object, user);
-        let clauses: Vec<Clause> = rules_of
-            .filter(|rule| {
-                let wanted = rule.properties.get(&RuleProperty::NAME);
-                wanted.is_none_or(|wanted| text::is_matched(&substitutes.put_into(wanted), name))
-            })
-            .map(|rule| Clause {
-                is_allowed: rule.decision.is_allowed(),
-                wanted: rule
-                    .properties
-                    .iter()
-                    .filter_map(|(asked, wanted)| {
-                        let wanted = Text::from(substitutes.put_into(wanted));
-                        Some((aspect(*asked)?, wanted))
-                    })
-                    .collect(),
-            })
-            .collect();
-        let otherwise = rules.mode.is_allowed();
-        let is_possible = otherwise || clauses.iter().any(|clause| clause.is_allowed);
-        (is_possible && clauses.len() <= CLAUSES_MAX).then_some(Guard { clauses, otherwise })
-    };
+    let of = |object, name: &str| conditions(rules, user, (Action::Delete, object), name);
     match command {
         Command::QueueDelete(delete) => Some(Guarded::QueueDelete {
             guard: of(Object::Queue, &delete.queue)?,
@@ -282,14 +290,15 @@ pub fn guard(rules: &Rules, user: &str, command: &Command) -> Option<Guarded> {
     }
 }
 
-/// What the core knows of what is deleted. The name has been looked at.
+/// What the core knows of what an act is about. The name has been looked at; the exchange that messages
+/// are routed anew to is asked about only where it is the queue's alternate.
 fn aspect(asked: RuleProperty) -> Option<Aspect> {
     match asked.of().0 {
         Property::Durable => Some(Aspect::Durable),
         Property::Exclusive => Some(Aspect::Exclusive),
         Property::AutoDelete => Some(Aspect::AutoDelete),
         Property::PolicyType => Some(Aspect::PolicyType),
-        Property::Alternate => Some(Aspect::Alternate),
+        Property::Alternate | Property::ExchangeName => Some(Aspect::Alternate),
         Property::Type => Some(Aspect::Type),
         _ => None,
     }

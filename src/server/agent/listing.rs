@@ -52,7 +52,7 @@ impl Listing {
         let mut found = Vec::new();
         let is_done = self.walk.look(group, shared, setting, &mut found);
         if let Some(sight) = &self.sight {
-            found.retain(|object| sight.sees(object));
+            sight.keep(&mut found);
         }
         match is_done || !found.is_empty() {
             true => (agent.found(&self.find, &found, is_done), is_done),

@@ -43,6 +43,7 @@ use crate::management::model::Setting;
 use crate::qmf::broker::BrokerMethod;
 use crate::qmf::datum::Datum;
 use crate::qmf::{Fault, Identity, Publication, Status};
+use crate::wire::Text;
 
 pub use self::asking::{Ask, Asked, Entrance, Told as ToldEvent, Wanted, entrance};
 pub use self::identity::Boot;
@@ -119,7 +120,7 @@ struct Seated<'a> {
     /// To be proposed.
     commands: VecDeque<AgentCommand>,
     /// What the core was asked to do, and for whom.
-    acting: BTreeMap<u64, Waiting>,
+    acting: BTreeMap<u64, (Waiting, Text)>,
     acted: u64,
     /// Queries that are being answered.
     listings: Listings,
@@ -475,7 +476,8 @@ impl<'a> Seated<'a> {
         action: crate::broker::management::Action,
     ) {
         self.acted += 1;
-        self.acting.insert(self.acted, waiting);
+        let user = requester.user.clone();
+        self.acting.insert(self.acted, (waiting, user));
         self.commands.push_back(AgentCommand::Act {
             number: self.acted,
             requester,
@@ -484,7 +486,11 @@ impl<'a> Seated<'a> {
     }
 
     fn outcome(&mut self, number: u64, outcome: Result<u64, crate::broker::Refusal>) {
-        match self.acting.remove(&number) {
+        let (waiting, user) = self.acting.remove(&number).unzip();
+        if let (Err(refusal), Some(user)) = (&outcome, &user) {
+            self.shared.rights.acl.note_refusal(user, refusal);
+        }
+        match waiting {
             Some(Waiting::Opening) => self.opened(),
             Some(Waiting::Call(called)) => {
                 let answer = deed::outcome(&called, outcome);

@@ -9,9 +9,11 @@ use crate::broker::guard::Guarded;
 use crate::broker::management::{Action, Destination, Face, Import, Requester};
 use crate::management::agent::{Called, Find, answered_at};
 use crate::qmf::acl::{self as schema, AclMethod};
-use crate::qmf::broker::BrokerMethod;
+use crate::qmf::broker::{BINDING, BrokerMethod, EXCHANGE, QUEUE, SUBSCRIPTION};
 use crate::qmf::datum::Datum;
-use crate::qmf::{Call, Fault, ObjectName, Query, Status};
+use crate::qmf::schema::Class;
+use crate::qmf::{self, Call, Fault, ObjectName, Query, Status};
+use crate::security::acl::requests::conditions;
 use crate::security::acl::rules::Properties;
 use crate::security::acl::{self, Acl, Object, Property};
 use crate::server::driver::Shared;
@@ -150,14 +152,64 @@ impl Sight {
         })
     }
 
-    /// Whether an object is seen. What is not is neither counted nor logged: nobody asked for it.
-    pub fn sees(&self, object: &crate::qmf::Object) -> bool {
-        let class = object.class().name.to_owned();
-        let properties = Properties::from([(Property::SchemaClass, class)]);
-        let (action, name) = (acl::Action::Access, object.name.as_str());
-        let rules = &self.rules;
-        let decision = rules.lookup(&self.user, action, Object::Query, name, Some(&properties));
+    /// Keeps those of these objects that are seen, and of each what may be told: not the name of an
+    /// exchange that is not seen.
+    pub fn keep(&self, objects: &mut Vec<qmf::Object>) {
+        objects.retain(|object| self.sees(object));
+        for object in objects {
+            for property in object.values.properties.iter_mut() {
+                if property.as_ref().is_some_and(|value| !self.sees_end(value)) {
+                    *property = None;
+                }
+            }
+        }
+    }
+
+    /// Whether an object is seen. What says by its being there that another is, is seen when that is.
+    fn sees(&self, object: &qmf::Object) -> bool {
+        let class = object.class();
+        let has_ends = [&BINDING, &SUBSCRIPTION]
+            .iter()
+            .any(|with_ends| std::ptr::eq(*with_ends, class));
+        let mut values = object.values.properties.iter().flatten();
+        self.sees_named(&object.name) && (!has_ends || values.all(|value| self.sees_end(value)))
+    }
+
+    /// Whether what a value refers to is seen, if it is a queue or an exchange.
+    fn sees_end(&self, value: &Datum) -> bool {
+        let Datum::Reference(name) = value else {
+            return true;
+        };
+        let is_end = |class: &&Class| std::ptr::eq(*class, &QUEUE) || std::ptr::eq(*class, &EXCHANGE);
+        !name.class().as_ref().is_some_and(is_end) || self.sees_named(name)
+    }
+
+    /// What is not seen is neither counted nor logged: nobody asked for it.
+    fn sees_named(&self, name: &ObjectName) -> bool {
+        let class = name.class().map_or("", |class| class.name);
+        let properties = Properties::from([(Property::SchemaClass, class.to_owned())]);
+        let (action, object) = (acl::Action::Access, Object::Query);
+        let name = name.as_str();
+        let decision = self
+            .rules
+            .lookup(&self.user, action, object, name, Some(&properties));
         decision.is_allowed()
+    }
+
+    /// Whether an event is told of: it names no queue and no exchange that is not seen.
+    pub fn hears(&self, event: &qmf::Event) -> bool {
+        let arguments = event.class.arguments.iter().zip(&event.arguments);
+        arguments.into_iter().all(|(argument, value)| {
+            let of = match argument.name {
+                "qName" | "qTarget" => ObjectName::queue,
+                "exName" | "altEx" => ObjectName::exchange,
+                _ => return true,
+            };
+            match value {
+                Datum::ShortText(name) if !name.is_empty() => self.sees_named(&of(name)),
+                _ => true,
+            }
+        })
     }
 }
 
@@ -176,8 +228,8 @@ pub fn denied(fault: Fault) -> Refusal {
 /// # Errors
 /// The user may not, in the words of qpidd.
 pub fn permitted(shared: &Shared, requester: &Requester, action: Action) -> Result<Action, Fault> {
-    check_taking(&shared.rights.acl, requester, &action)?;
     let mut action = read(action)?;
+    check_taking(&shared.rights.acl, requester, &mut action)?;
     if let Action::Import(import) = &mut action {
         check_import(shared, requester, import)?;
     }
@@ -295,10 +347,22 @@ fn check_import(shared: &Shared, requester: &Requester, import: &mut Import) -> 
     Ok(())
 }
 
-/// Whether a user may do what AMQP has no command for.
-fn check_taking(acl: &Acl, requester: &Requester, action: &Action) -> Result<(), Fault> {
+/// Whether a user may do what AMQP has no command for. Where it depends on the exchange that is the queue's
+/// alternate when the turn comes, the action gets conditions.
+fn check_taking(acl: &Acl, requester: &Requester, action: &mut Action) -> Result<(), Fault> {
+    if let Action::Take(take) = action
+        && take.to == Destination::Alternate
+    {
+        let (rules, act) = (acl.rules(), (acl::Action::Reroute, Object::Queue));
+        if rules.asks_properties(&requester.user, act.0, act.1) {
+            let found = conditions(&rules, &requester.user, act, &take.queue);
+            let denied = || not_allowed(requester, act.0);
+            take.to = Destination::AlternateIf(found.ok_or_else(denied)?);
+            return Ok(());
+        }
+    }
     let of_queue = |queue: &Text| (Property::QueueName, queue.to_string());
-    let (action, object, name, properties) = match action {
+    let (action, object, name, properties) = match &*action {
         Action::Take(take) => match &take.to {
             Destination::Nowhere => (acl::Action::Purge, Object::Queue, &take.queue, None),
             Destination::Queue(to) => {
@@ -319,9 +383,8 @@ fn check_taking(acl: &Acl, requester: &Requester, action: &Action) -> Result<(),
                     Some(properties),
                 )
             }
-            Destination::Alternate => {
-                let none = Some(Properties::new());
-                (acl::Action::Reroute, Object::Queue, &take.queue, none)
+            Destination::Alternate | Destination::AlternateIf(_) => {
+                (acl::Action::Reroute, Object::Queue, &take.queue, None)
             }
         },
         Action::Redirect(redirect) => {
@@ -336,13 +399,15 @@ fn check_taking(acl: &Acl, requester: &Requester, action: &Action) -> Result<(),
         _ => return Ok(()),
     };
     let may = acl.authorise(&requester.user, action, object, name, properties.as_ref());
-    may.then_some(()).ok_or_else(|| {
-        let user = &requester.user;
-        let action = action.name();
-        Fault::exception(format!(
-            "unauthorized-access: ACL denied queue {action} request from {user}"
-        ))
-    })
+    may.then_some(())
+        .ok_or_else(|| not_allowed(requester, action))
+}
+
+fn not_allowed(requester: &Requester, action: acl::Action) -> Fault {
+    let (action, user) = (action.name(), &requester.user);
+    Fault::exception(format!(
+        "unauthorized-access: ACL denied queue {action} request from {user}"
+    ))
 }
 
 /// What management shows of the rules, and of what they have denied.

@@ -384,7 +384,8 @@ impl View {
     ) -> Result<Answer, Problem> {
         let setting = self.ready(&asking.requester).await?;
         let unknown = Problem::not_found(noun.class.name, name.key());
-        let object = self.object(&setting, name).await.ok_or(unknown)?;
+        let object = self.seen(&asking.requester, &setting, name);
+        let object = object.await.ok_or(unknown)?;
         Ok(Answer::json(noun.show(&object)))
     }
 
@@ -410,7 +411,8 @@ impl View {
         let name = ObjectName::parse(asking.part("object"))?;
         let unknown = Problem::not_found("object", name.as_str());
         let setting = self.ready(&asking.requester).await?;
-        let object = self.object(&setting, name).await.ok_or(unknown)?;
+        let object = self.seen(&asking.requester, &setting, name);
+        let object = object.await.ok_or(unknown)?;
         Ok(Answer::json(nouns::show_object(&object)))
     }
 

@@ -1,6 +1,7 @@
 //! Events as they happen, without end.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -16,7 +17,10 @@ use super::limits;
 use super::look::View;
 use crate::management::http::json::of_datum;
 use crate::management::http::{Kind, Problem};
+use crate::security::acl::Acl;
 use crate::server::agent::ToldEvent;
+use crate::server::agent::rights::Sight;
+use crate::wire::Text;
 
 /// The body of a stream.
 struct Stream(mpsc::Receiver<Bytes>);
@@ -53,6 +57,8 @@ pub(super) fn stream(view: &View, asking: &Asking) -> Result<Answer, Problem> {
         events: view.entrance.events.subscribe(),
         octets,
         name: of("name").unwrap_or_default(),
+        acl: view.shared.rights.acl.clone(),
+        user: asking.requester.user.clone(),
         _permit: permit,
     };
     tokio::spawn(async move {
@@ -74,6 +80,9 @@ struct Telling {
     octets: mpsc::Sender<Bytes>,
     /// In the names of events.
     name: String,
+    /// By which rules, and for whom: they may be read again while he listens.
+    acl: Arc<Acl>,
+    user: Text,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -105,6 +114,10 @@ impl Telling {
     fn shown(&self, told: &ToldEvent) -> Option<String> {
         let class = told.event.class;
         if !class.name.to_lowercase().contains(&self.name) {
+            return None;
+        }
+        let sight = Sight::of(&self.acl, &self.user);
+        if sight.is_some_and(|sight| !sight.hears(&told.event)) {
             return None;
         }
         let names = class.arguments.iter().map(|argument| argument.name);

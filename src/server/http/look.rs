@@ -103,7 +103,7 @@ impl View {
             let mut found = Vec::new();
             let is_done = walk.look(&self.group, &self.shared, setting, &mut found);
             if let Some(sight) = &sight {
-                found.retain(|object| sight.sees(object));
+                sight.keep(&mut found);
             }
             count += found.len();
             found.iter().for_each(&mut see);
@@ -122,6 +122,22 @@ impl View {
     pub(super) async fn object(&self, setting: &Setting, name: ObjectName) -> Option<Object> {
         self.found(setting, &mut Walk::of(Query::Object(name)))
             .await
+    }
+
+    /// The same, for somebody: what he may not see is not there.
+    pub(super) async fn seen(
+        &self,
+        requester: &Requester,
+        setting: &Setting,
+        name: ObjectName,
+    ) -> Option<Object> {
+        let found = self.object(setting, name).await?;
+        let Some(sight) = Sight::of(&self.shared.rights.acl, &requester.user) else {
+            return Some(found);
+        };
+        let mut seen = vec![found];
+        sight.keep(&mut seen);
+        seen.pop()
     }
 
     /// The first object that a walk comes to.

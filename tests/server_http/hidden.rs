@@ -1,0 +1,159 @@
+//! What rules hide by its name is not told of by what refers to it, and what messages are routed anew to
+//! is asked about also where nobody names it.
+
+use std::io::{BufRead, BufReader, Write};
+
+use serde_json::json;
+
+use crate::durable_support::Directory;
+use crate::http::{Answer, Managed, basic};
+use crate::server_support::socket;
+
+/// A broker on which ann and bob log in, bob by these rules.
+fn secured(directory: &Directory, of_bob: &[&str]) -> Managed {
+    let of_bob = of_bob
+        .iter()
+        .map(|rule| format!("acl {}\n", rule.replacen(' ', " bob@QPID ", 1)));
+    let rules = of_bob.collect::<String>() + "acl allow all all\n";
+    Managed::secured(directory, &[("ann", "ann"), ("bob", "bob")], &rules)
+}
+
+fn ask(managed: &Managed, user: &str, method: &str, path: &str, body: serde_json::Value) -> Answer {
+    let head = basic(user, user) + "Content-Type: application/json\r\n";
+    let body = match method {
+        "GET" => String::new(),
+        _ => body.to_string(),
+    };
+    managed.ask(method, path, &head, &body)
+}
+
+/// A broker where bob sees neither the queue `secret` nor the exchange `hidden`.
+fn with_secrets(directory: &Directory) -> Managed {
+    let managed = secured(
+        directory,
+        &[
+            "deny access query name=org.apache.qpid.broker:queue:secret",
+            "deny access query name=org.apache.qpid.broker:exchange:hidden",
+        ],
+    );
+    let made = |path: &str, body| {
+        let answer = ask(&managed, "ann", "PUT", path, body);
+        assert_eq!(answer.status, 201, "{answer:?}");
+    };
+    made("/api/exchanges/%2F/hidden", json!({"type": "fanout"}));
+    made("/api/queues/%2F/secret", json!({}));
+    made(
+        "/api/queues/%2F/open",
+        json!({"alternate_exchange": "hidden"}),
+    );
+    for path in [
+        "/api/bindings/%2F/e/hidden/q/open",
+        "/api/bindings/%2F/e/amq.topic/q/secret",
+        "/api/bindings/%2F/e/amq.topic/q/open",
+    ] {
+        let bound = ask(&managed, "ann", "POST", path, json!({"routing_key": "k"}));
+        assert_eq!(bound.status, 201, "{bound:?}");
+    }
+    managed
+}
+
+#[test]
+fn a_binding_with_a_hidden_end_is_not_shown() {
+    let directory = Directory::new();
+    let managed = with_secrets(&directory);
+    let seen = |user: &str, path: &str| ask(&managed, user, "GET", path, json!(null));
+    for path in ["/api/bindings", "/api/classes/binding/objects"] {
+        let (ann, bob) = (seen("ann", path).body, seen("bob", path).body);
+        for name in ["secret", "hidden"] {
+            assert!(ann.contains(name), "{path}: {ann}");
+            assert!(!bob.contains(name), "{path}: {bob}");
+        }
+        assert!(bob.contains("amq.topic"), "{path}: {bob}");
+    }
+    for path in [
+        "/api/bindings/%2F/e/hidden/q/open/k",
+        "/api/bindings/%2F/e/amq.topic/q/secret/k",
+    ] {
+        assert_eq!(seen("ann", path).status, 200, "{path}");
+        assert_eq!(seen("bob", path).status, 404, "{path}");
+    }
+    let open = "/api/bindings/%2F/e/amq.topic/q/open/k";
+    assert_eq!(seen("bob", open).status, 200);
+}
+
+#[test]
+fn a_hidden_alternate_exchange_is_not_named() {
+    let directory = Directory::new();
+    let managed = with_secrets(&directory);
+    for path in [
+        "/api/queues",
+        "/api/queues/%2F/open",
+        "/api/classes/queue/objects",
+        "/api/objects/org.apache.qpid.broker:queue:open",
+    ] {
+        let ann = ask(&managed, "ann", "GET", path, json!(null)).body;
+        let bob = ask(&managed, "bob", "GET", path, json!(null)).body;
+        assert!(ann.contains("hidden"), "{path}: {ann}");
+        assert!(bob.contains("open") && !bob.contains("hidden"), "{bob}");
+    }
+}
+
+#[test]
+fn events_do_not_name_what_is_hidden() {
+    let directory = Directory::new();
+    let managed = with_secrets(&directory);
+    let mut stream = socket(managed.address());
+    let head = format!(
+        "GET /api/events HTTP/1.1\r\nHost: {}\r\n{}\r\n",
+        managed.address(),
+        basic("bob", "bob")
+    );
+    stream.write_all(head.as_bytes()).expect("it listens");
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.starts_with(": open")));
+    for path in [
+        "/api/queues/%2F/secret",
+        "/api/exchanges/%2F/hidden",
+        "/api/queues/%2F/open",
+    ] {
+        // The exchange is an alternate until the queue is gone: what matters is the order of events.
+        ask(&managed, "ann", "DELETE", path, json!({}));
+    }
+    let told: Vec<String> = lines
+        .take_while(|line| !line.contains(r#""qName":"open""#) || !line.contains("queueDelete"))
+        .collect();
+    let named = |name: &str| told.iter().any(|line| line.contains(name));
+    assert!(!named("secret") && !named("hidden"), "{told:#?}");
+}
+
+#[test]
+fn the_alternate_exchange_is_asked_about_where_messages_are_rerouted_without_naming_it() {
+    let directory = Directory::new();
+    let managed = secured(&directory, &["deny reroute queue exchangename=vault"]);
+    for exchange in ["vault", "free"] {
+        let path = format!("/api/exchanges/%2F/{exchange}");
+        ask(&managed, "ann", "PUT", &path, json!({"type": "fanout"}));
+        let path = format!("/api/queues/%2F/to-{exchange}");
+        let body = json!({"alternate_exchange": exchange});
+        assert_eq!(ask(&managed, "ann", "PUT", &path, body).status, 201);
+    }
+    let denials = || {
+        let acl = "/api/classes/acl/objects";
+        let shown = ask(&managed, "ann", "GET", acl, json!(null)).json();
+        shown[0]["values"]["aclDenyCount"].as_u64()
+    };
+    let before = denials().expect("a count");
+    let reroute = |user: &str, queue: &str, body| {
+        let path = format!("/api/queues/%2F/{queue}/reroute");
+        ask(&managed, user, "POST", &path, body)
+    };
+    assert_eq!(reroute("bob", "to-free", json!({})).status, 200);
+    let named = reroute("bob", "to-free", json!({"exchange": "vault"}));
+    let unnamed = reroute("bob", "to-vault", json!({}));
+    for answer in [named, unnamed] {
+        let why = answer.refused(403);
+        assert!(why.contains("ACL denied queue reroute"), "{why}");
+    }
+    assert_eq!(reroute("ann", "to-vault", json!({})).status, 200);
+    assert_eq!(denials(), Some(before + 2));
+}
