@@ -124,6 +124,22 @@ fn an_import_makes_exchanges_queues_and_bindings_in_one_entry() {
     assert_eq!(session.query_exchange("e").r#type.as_deref(), Some("topic"));
 }
 
+#[test]
+fn a_check_of_an_import_tells_what_it_would_come_to_and_changes_nothing() {
+    let (broker, mut agent, _session) = scene();
+    let before = named(&broker);
+    let mut check = |import| {
+        let outcome = agent.act(Action::CheckImport(Box::new(import)));
+        outcome.map_err(|refusal| refusal.text)
+    };
+    assert_eq!(check(whole()), Ok(7));
+    let mut spoilt = whole();
+    spoilt.exchanges[0].r#type = "round".into();
+    let why = check(spoilt.clone()).expect_err("there is no such type");
+    assert_eq!(named(&broker), before);
+    assert_eq!(act(&mut agent, spoilt), Err(why));
+}
+
 /// An import, after something in it was made impossible, is refused and has changed nothing.
 fn is_refused(spoil: impl FnOnce(&mut Import), why: &str) {
     let (broker, mut agent, session) = scene();

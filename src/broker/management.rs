@@ -207,6 +207,8 @@ pub enum Action {
     TakeOut(MemberId),
     /// Makes and deletes definitions: all of them, or nothing is changed.
     Import(Box<Import>),
+    /// Says whether an import would be done, and does nothing.
+    CheckImport(Box<Import>),
 }
 record_enum!(Action {
     0 = Barrier,
@@ -226,6 +228,7 @@ record_enum!(Action {
     14 = BindUnreadable(bind),
     15 = Stop(member),
     16 = TakeOut(member),
+    17 = CheckImport(import),
 });
 
 /// Two queues that are to change places for what is routed to them.

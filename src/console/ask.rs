@@ -373,12 +373,8 @@ fn difference(answer: &Json) -> String {
     }
     for conflict in conflicts(answer) {
         let part = |name| table::cell(conflict.get(name));
-        text.push_str(&format!(
-            "! {} {}: {}\n",
-            part("kind"),
-            part("name"),
-            part("reason")
-        ));
+        let named = [part("kind"), part("name")].join(" ");
+        text.push_str(&format!("! {}: {}\n", named.trim_end(), part("reason")));
     }
     match text.is_empty() {
         true => "nothing to change\n".to_owned(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ferrymq::broker::Command;
+use ferrymq::broker::guard::Guard;
 use ferrymq::broker::ids::ConnectionNumber;
 use ferrymq::broker::management::{
     Action, AgentCommand, Destination, HeaderMatch, Import, Owed, Redirect, Take,
@@ -96,10 +97,14 @@ fn take(seeded: &mut Seeded, queue: &str, exchange: &str) -> Take {
             key: "colour".into(),
             value: "red".into(),
         }),
-        to: match seeded.below(4) {
+        to: match seeded.below(5) {
             0 => Destination::Nowhere,
             1 => Destination::Queue((*seeded.pick(&QUEUES)).into()),
             2 => Destination::Exchange(exchange.into()),
+            3 => Destination::AlternateIf(Guard {
+                clauses: Vec::new(),
+                otherwise: seeded.once_in(2),
+            }),
             _ => Destination::Alternate,
         },
     }
@@ -108,7 +113,7 @@ fn take(seeded: &mut Seeded, queue: &str, exchange: &str) -> Take {
 fn action(seeded: &mut Seeded) -> Action {
     let name = *seeded.pick(&QUEUES);
     let exchange_name = *seeded.pick(&EXCHANGES);
-    match seeded.below(15) {
+    match seeded.below(16) {
         0 => Action::Barrier,
         1 => Action::CreateQueue(Box::new(queue(seeded, name))),
         2 => Action::DeleteQueue(Box::new(delete_queue(seeded, name))),
@@ -134,6 +139,7 @@ fn action(seeded: &mut Seeded) -> Action {
             },
         }),
         12 => Action::Import(Box::new(import(seeded, exchange_name))),
+        13 => Action::CheckImport(Box::new(import(seeded, exchange_name))),
         _ => Action::Take(Box::new(take(seeded, name, exchange_name))),
     }
 }

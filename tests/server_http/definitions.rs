@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::durable_support::Directory;
-use crate::http::Managed;
+use crate::http::{Managed, basic};
 use crate::server_support::Broker;
 
 fn wanted() -> Json {
@@ -35,6 +35,52 @@ fn a_dry_run_tells_the_difference_and_changes_nothing() {
         .json();
     assert_eq!(lists(&told, "to_make"), 6);
     assert_eq!(managed.shown("/api/definitions"), before);
+}
+
+#[test]
+fn a_dry_run_tells_what_the_import_would_be_refused_for() {
+    let managed = Managed::start();
+    let before = managed.shown("/api/definitions");
+    for (document, why) in [
+        (
+            json!({"exchanges": [{"name": "e", "type": "round"}]}),
+            "round",
+        ),
+        (
+            json!({"queues": [{"name": "q", "alternate_exchange": "nowhere"}]}),
+            "nowhere",
+        ),
+        (
+            json!({"bindings": [{"source": "amq.topic", "destination": "none"}]}),
+            "none",
+        ),
+        (
+            json!({"queues": [{"name": "q", "arguments": {"qpid.max_count": "many"}}]}),
+            "qpid.max_count",
+        ),
+    ] {
+        let dry = managed
+            .post("/api/definitions?dry_run=true", &document)
+            .json();
+        let told = dry["conflicts"][0]["reason"].as_str().expect("a reason");
+        assert!(told.contains(why), "{why}: {dry}");
+        let done = managed.post("/api/definitions", &document);
+        assert!(done.status >= 400, "{done:?}");
+        assert_eq!(done.json()["reason"], told);
+    }
+    assert_eq!(managed.shown("/api/definitions"), before);
+}
+
+#[test]
+fn a_dry_run_tells_which_rights_are_missing() {
+    let directory = Directory::new();
+    let rules = "acl deny bob@QPID create queue name=q\nacl allow all all\n";
+    let managed = Managed::secured(&directory, &[("bob", "bob")], rules);
+    let head = basic("bob", "bob") + "Content-Type: application/json\r\n";
+    let body = json!({"queues": [{"name": "q"}]}).to_string();
+    let dry = managed.ask("POST", "/api/definitions?dry_run=true", &head, &body);
+    let told = dry.json()["conflicts"][0]["reason"].to_string();
+    assert!(told.contains("ACL denied queue create"), "{told}");
 }
 
 #[test]

@@ -129,7 +129,10 @@ impl Core {
         let aspects = [
             (Aspect::Durable, truth(exchange.is_durable)),
             (Aspect::Type, exchange.kind.type_name()),
-            (Aspect::Alternate, self.name_of_alternate(exchange.alternate)),
+            (
+                Aspect::Alternate,
+                self.name_of_alternate(exchange.alternate),
+            ),
         ];
         match guard.allows(&aspects) {
             true => Ok(()),

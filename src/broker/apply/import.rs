@@ -37,19 +37,28 @@ impl Core {
     /// # Errors
     /// As for the first of its definitions that cannot be made or deleted: then nothing is changed.
     pub(super) fn import(&mut self, import: Import, out: &mut Out) -> Result<u64, Refusal> {
+        let count = self.check_import(&import)?;
+        self.make_imported(import, out)?;
+        Ok(count)
+    }
+
+    /// Whether all of an import can be done now. Gives how many definitions it has.
+    ///
+    /// # Errors
+    /// As for [`import`](Self::import).
+    pub(super) fn check_import(&mut self, import: &Import) -> Result<u64, Refusal> {
         let count = import.count();
         if count > limits::IMPORTED_DEFINITIONS_MAX {
             let max = limits::IMPORTED_DEFINITIONS_MAX;
             let text = format_args!("{count} definitions; an import has at most {max}");
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
-        self.check_import_quota(&import)?;
-        let names = self.names_of(&import)?;
-        self.check_imported_exchanges(&import, &names)?;
-        self.check_imported_queues(&import, &names)?;
-        self.check_imported_bindings(&import, &names)?;
-        self.check_deletions(&import, &names)?;
-        self.make_imported(import, out)?;
+        self.check_import_quota(import)?;
+        let names = self.names_of(import)?;
+        self.check_imported_exchanges(import, &names)?;
+        self.check_imported_queues(import, &names)?;
+        self.check_imported_bindings(import, &names)?;
+        self.check_deletions(import, &names)?;
         Ok(count as u64)
     }
 

@@ -229,6 +229,7 @@ impl Core {
             Action::Stop(member) => self.stop_members(member, out)?,
             Action::TakeOut(member) => self.take_out_member(member)?,
             Action::Import(import) => return self.import(*import, out).map(Some),
+            Action::CheckImport(import) => return self.check_import(&import).map(Some),
             Action::Stamp(is_stamping) => {
                 self.agents.is_stamping = is_stamping;
                 for key in self.agents.all() {

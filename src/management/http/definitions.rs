@@ -421,6 +421,12 @@ impl Difference {
         self.conflicts.len()
     }
 
+    /// Adds what would be refused that is no difference: a right that is missing, or what the broker
+    /// cannot make.
+    pub fn refused(&mut self, why: String) {
+        self.conflicts.push(("document", String::new(), why));
+    }
+
     /// Whether nothing is to be changed.
     pub fn is_empty(&self) -> bool {
         self.to_make.count() + self.to_delete.count() == 0

@@ -2,7 +2,8 @@
 //!
 //! Numbers of any width are numbers, text and octets that are text are strings. What JSON has no type
 //! for is an object with one member whose name begins with `$`, so that it can be read back: octets are
-//! `{"$hex": "00ff"}`, a UUID is `{"$uuid": "..."}`.
+//! `{"$hex": "00ff"}`, a UUID is `{"$uuid": "..."}`, and a floating point number that is none is
+//! `{"$float": "NaN"}`, or `inf` or `-inf`.
 
 use serde_json::{Map as JsonMap, Number, Value as Json};
 
@@ -15,6 +16,9 @@ const HEX: &str = "$hex";
 
 /// The member that holds a UUID.
 const UUID: &str = "$uuid";
+
+/// The member that holds a floating point number that JSON has not.
+const FLOAT: &str = "$float";
 
 /// A value of AMQP 0-10.
 pub fn of_value(value: &Value) -> Json {
@@ -146,6 +150,12 @@ fn untagged(members: &JsonMap<String, Json>) -> Result<Option<Value>, String> {
             }
             Ok(Some(Value::Vbin16(bytes)))
         }
+        Some((name, Json::String(text))) if name == FLOAT => match text.as_str() {
+            "NaN" => Ok(Some(Value::F64(f64::NAN))),
+            "inf" => Ok(Some(Value::F64(f64::INFINITY))),
+            "-inf" => Ok(Some(Value::F64(f64::NEG_INFINITY))),
+            _ => Err(format!("{FLOAT}: neither NaN nor inf nor -inf")),
+        },
         Some((name, Json::String(text))) if name == UUID => {
             let digits: String = text.chars().filter(|c| *c != '-').collect();
             let octets = unhex(&digits).and_then(|octets| octets.try_into().ok());
@@ -157,7 +167,8 @@ fn untagged(members: &JsonMap<String, Json>) -> Result<Option<Value>, String> {
 }
 
 fn float(number: f64) -> Json {
-    Number::from_f64(number).map_or(Json::Null, Json::Number)
+    let found = Number::from_f64(number);
+    found.map_or_else(|| tagged(FLOAT, number.to_string()), Json::Number)
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -186,6 +197,8 @@ mod tests {
             Value::U64(u64::MAX),
             Value::I64(-3),
             Value::F64(1.5),
+            Value::F64(f64::NAN),
+            Value::F32(f32::NEG_INFINITY),
             Value::Vbin8(vec![0, 255]),
             Value::Vbin16(b"text".to_vec()),
             Value::Uuid([9; 16]),
@@ -203,6 +216,7 @@ mod tests {
         assert!(to_value(&json!({"$hex": "0"})).is_err());
         assert!(to_value(&json!({"$hex": "zz"})).is_err());
         assert!(to_value(&json!({"$uuid": "00"})).is_err());
+        assert!(to_value(&json!({"$float": "1.5"})).is_err());
     }
 
     #[test]

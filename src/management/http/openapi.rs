@@ -279,14 +279,18 @@ pub const ANSWERS: &[(&str, &[Plain])] = &[
             (
                 "conflicts",
                 Shape::List("DefinitionConflict"),
-                "What is there and is not like that",
+                "What is there and is not like that, or else would be refused",
             ),
         ],
     ),
     (
         "DefinitionConflict",
         &[
-            ("kind", Shape::Text, "queue, exchange or binding"),
+            (
+                "kind",
+                Shape::Text,
+                "queue, exchange or binding; document for all of it",
+            ),
             ("name", Shape::Text, "Its name"),
             ("reason", Shape::Text, "What differs"),
         ],

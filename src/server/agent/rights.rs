@@ -180,7 +180,8 @@ impl Sight {
         let Datum::Reference(name) = value else {
             return true;
         };
-        let is_end = |class: &&Class| std::ptr::eq(*class, &QUEUE) || std::ptr::eq(*class, &EXCHANGE);
+        let is_end =
+            |class: &&Class| std::ptr::eq(*class, &QUEUE) || std::ptr::eq(*class, &EXCHANGE);
         !name.class().as_ref().is_some_and(is_end) || self.sees_named(name)
     }
 
@@ -230,7 +231,7 @@ pub fn denied(fault: Fault) -> Refusal {
 pub fn permitted(shared: &Shared, requester: &Requester, action: Action) -> Result<Action, Fault> {
     let mut action = read(action)?;
     check_taking(&shared.rights.acl, requester, &mut action)?;
-    if let Action::Import(import) = &mut action {
+    if let Action::Import(import) | Action::CheckImport(import) = &mut action {
         check_import(shared, requester, import)?;
     }
     let Some(command) = command_of(&action) else {
@@ -251,7 +252,7 @@ pub fn permitted(shared: &Shared, requester: &Requester, action: Action) -> Resu
 fn read(mut action: Action) -> Result<Action, Fault> {
     let declared = match &action {
         Action::CreateExchange(declare) => std::slice::from_ref(&**declare),
-        Action::Import(import) => &import.exchanges,
+        Action::Import(import) | Action::CheckImport(import) => &import.exchanges,
         _ => &[],
     };
     if declared.iter().any(exchange::is_not_built) {
@@ -260,7 +261,7 @@ fn read(mut action: Action) -> Result<Action, Fault> {
             exchange::NOT_BUILT
         )));
     }
-    if let Action::Import(import) = &mut action {
+    if let Action::Import(import) | Action::CheckImport(import) = &mut action {
         let fault = |bind| exchange::query_fault(bind).map(Text::from);
         let bindings = (0..).zip(&import.bindings);
         let faults = bindings.filter_map(|(at, bind)| Some((at, fault(bind)?)));
@@ -288,6 +289,7 @@ fn command_of(action: &Action) -> Option<Command> {
         Action::Barrier
         | Action::Guarded(_)
         | Action::Import(_)
+        | Action::CheckImport(_)
         | Action::Take(_)
         | Action::CloseConnection(_)
         | Action::EndSession { .. }

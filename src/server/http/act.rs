@@ -267,8 +267,16 @@ impl View {
         let is_pruned = query::is_set(&asking.query, "prune");
         let is_dry_run = query::is_set(&asking.query, "dry_run");
         let there = self.definitions(asking).await?;
-        let difference = Difference::between(&there, &wanted, is_pruned);
+        let mut difference = Difference::between(&there, &wanted, is_pruned);
         if is_dry_run {
+            if !difference.is_empty() {
+                let check = Action::CheckImport(Box::new(difference.import()));
+                match self.act(asking, check, limits::TAKING_TIME).await {
+                    Err(problem) if problem.kind == Kind::Unavailable => return Err(problem),
+                    Err(problem) => difference.refused(problem.reason),
+                    Ok(_) => {}
+                }
+            }
             return Ok(Answer::json(difference.show(true)));
         }
         if difference.conflicts() > 0 {
