@@ -17,6 +17,8 @@ mod hidden;
 mod hostile;
 #[path = "server_http/http.rs"]
 mod http;
+#[path = "server_http/level.rs"]
+mod level;
 #[allow(dead_code)]
 #[path = "server_raft/members.rs"]
 mod members;

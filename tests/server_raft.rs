@@ -2,6 +2,7 @@
 
 mod durable_support;
 mod server_raft {
+    #[allow(dead_code)]
     pub mod members;
     pub mod strangers;
 

@@ -11,6 +11,7 @@ use super::branch::DtxRequest;
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use super::guard::Guarded;
 use super::ids::{ChannelKey, ConnectionNumber, GroupTime, MemberId, ShardId};
+use super::level::LevelsOf;
 use super::management::AgentCommand;
 use super::message::Message;
 use super::options::{FirstOptions, Options};
@@ -230,6 +231,8 @@ pub enum Command {
         /// Where clients find those that are there, in order.
         urls: Vec<Text>,
     },
+    /// The levels that the versions know which members run, [`super::limits::MEMBERS_MAX`] at most.
+    Levels(LevelsOf),
 }
 record_enum!(Command {
     0 = Session { at, id, sync, request },
@@ -256,6 +259,7 @@ record_enum!(Command {
     21 = Matching(matching),
     22 = Configure(options),
     23 = Members { parts, urls },
+    24 = Levels(levels),
 });
 
 impl Command {

@@ -18,6 +18,7 @@ use super::ids::{
     ConnectionKey, ExchangeId, GroupTime, MemberId, QueueId, QueueKey, QueueRef, SessionId, ShardId,
 };
 use super::kept::Detached;
+use super::level::Level;
 use super::limits;
 use super::makers::Makers;
 use super::management::{Agents, Requester, Taking, WallTime};
@@ -224,6 +225,8 @@ pub struct Core {
     pub(super) failover: Failover,
     /// Who they are.
     pub(super) members: Members,
+    /// What all of them can do.
+    pub(super) level: Level,
 }
 record!(Core {
     shard,
@@ -260,6 +263,7 @@ record!(Core {
     makers = Makers::default(),
     failover = Failover::default(),
     members = Members::default(),
+    level = Level::FIRST,
 });
 
 impl Core {
@@ -298,6 +302,7 @@ impl Core {
             makers: Makers::default(),
             failover: Failover::default(),
             members: Members::default(),
+            level: Level::FIRST,
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);
@@ -600,6 +605,7 @@ impl Core {
             Command::ConfigureFirst(options) => self.configure(options.over(&self.options)),
             Command::Configure(options) => self.configure(*options),
             Command::Members { parts, urls } => self.set_members(parts, urls, out),
+            Command::Levels(levels) => self.set_levels(levels),
         }
     }
 

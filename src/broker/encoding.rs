@@ -46,6 +46,9 @@ pub struct Encoder {
     pub contents: Vec<usize>,
     /// Octets in `shared`.
     pub(super) shared_bytes: usize,
+    /// The format that is written, if it is that of a snapshot: fields that came with a later one are
+    /// left out.
+    pub format: Option<u8>,
 }
 
 /// Shorter runs are cheaper copied than kept apart.
@@ -97,12 +100,10 @@ pub struct Decoder<'a> {
     pub messages: BTreeMap<BodyHandle, Arc<Message>>,
     /// Makes the messages of facts; None: they are made of what stands there.
     pub message_by: Option<MessageBy<'a>>,
-    /// The format of the snapshot that is read: fields that came with a later one are not there.
-    pub format: u8,
+    /// The format that is read, if it is that of a snapshot: fields that came with a later one are not
+    /// there.
+    pub format: Option<u8>,
 }
-
-/// The format of snapshots that are written now.
-pub const FORMAT: u8 = 3;
 
 /// What makes a message of one that stands in a fact.
 pub type MessageBy<'a> =
@@ -116,7 +117,7 @@ impl<'a> Decoder<'a> {
             offset: 0,
             messages: BTreeMap::new(),
             message_by: None,
-            format: FORMAT,
+            format: None,
         }
     }
 
@@ -370,14 +371,16 @@ macro_rules! record {
             fn encode(&self, to: &mut $crate::broker::encoding::Encoder) {
                 let Self { $($field,)* $($($added,)*)* } = self;
                 $($crate::broker::encoding::Record::encode($field, to);)*
-                $($($crate::broker::encoding::Record::encode($added, to);)*)*
+                $(if to.format.is_none_or(|format| format >= $format) {
+                    $($crate::broker::encoding::Record::encode($added, to);)*
+                })*
                 let _ = to;
             }
             fn decode(
                 from: &mut $crate::broker::encoding::Decoder<'_>,
             ) -> Result<Self, $crate::broker::encoding::EncodingError> {
                 $(let $field = $crate::broker::encoding::Record::decode(from)?;)*
-                $($(let $added = match from.format >= $format {
+                $($(let $added = match from.format.is_none_or(|format| format >= $format) {
                     true => $crate::broker::encoding::Record::decode(from)?,
                     false => $before,
                 };)*)*

@@ -13,6 +13,7 @@ use super::encoding::{record, record_enum, record_newtype};
 use super::event::Event;
 use super::guard::{Guard, Guarded};
 use super::ids::{ConnectionKey, ConnectionNumber, GroupTime, MemberId, QueueRef};
+use super::level::Level;
 use super::limits;
 use super::message::Message;
 use crate::wire::{self, Text};
@@ -209,6 +210,9 @@ pub enum Action {
     Import(Box<Import>),
     /// Says whether an import would be done, and does nothing.
     CheckImport(Box<Import>),
+    /// Raises the level at which the broker runs. A member that has not said that it knows the level stands
+    /// in the way.
+    Raise(Level),
 }
 record_enum!(Action {
     0 = Barrier,
@@ -229,6 +233,7 @@ record_enum!(Action {
     15 = Stop(member),
     16 = TakeOut(member),
     17 = CheckImport(import),
+    18 = Raise(level),
 });
 
 /// Two queues that are to change places for what is routed to them.

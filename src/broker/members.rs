@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::encoding::record;
 use super::ids::MemberId;
+use super::level::LevelsOf;
 use super::limits;
 
 /// See the module.
@@ -15,11 +16,14 @@ pub struct Members {
     leaving: Vec<MemberId>,
     /// Who took part and does no more, the last [`limits::MEMBERS_MAX`].
     left: VecDeque<MemberId>,
+    /// The levels that those know that take part, as far as they have said so.
+    levels: LevelsOf,
 }
 record!(Members {
     parts,
     leaving,
-    left
+    left,
+    levels,
 });
 
 impl Members {
@@ -38,6 +42,17 @@ impl Members {
         self.left.iter().copied()
     }
 
+    /// The levels that those know that take part, as far as they have said so.
+    pub fn levels(&self) -> &LevelsOf {
+        &self.levels
+    }
+
+    /// Sets the levels that members know; of others than those that take part nothing is kept.
+    pub fn set_levels(&mut self, mut levels: LevelsOf) {
+        levels.retain(|member, _| self.parts.contains(member));
+        self.levels = levels;
+    }
+
     /// Sets who takes part, [`limits::MEMBERS_MAX`] at most. Who does no more is gone from those that
     /// are to leave.
     pub fn set(&mut self, mut parts: Vec<MemberId>) {
@@ -50,6 +65,7 @@ impl Members {
         let over = self.left.len().saturating_sub(limits::MEMBERS_MAX);
         self.left.drain(..over);
         self.leaving.retain(|member| parts.contains(member));
+        self.levels.retain(|member, _| parts.contains(member));
         self.parts = parts;
     }
 

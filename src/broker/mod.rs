@@ -40,6 +40,7 @@ pub mod guard;
 pub mod held;
 pub mod ids;
 pub mod kept;
+pub mod level;
 pub mod limits;
 pub mod makers;
 pub mod management;

@@ -135,7 +135,7 @@ impl Record for Parts {
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
         let mut parts = Parts::default();
-        if from.format < 2 && from.is_at_end() {
+        if from.format.is_some_and(|format| format < 2) && from.is_at_end() {
             return Ok(parts);
         }
         let count = u32::decode(from)?;

@@ -87,10 +87,12 @@ pub enum Plant {
     GroupOwnersLeftOut,
     /// Where the last message of each key is, is not in the snapshot.
     LastValuesLeftOut,
+    /// No fault: a version of the broker that knows one level more.
+    KnowsNextLevel,
 }
 
 /// All of them, by the names that tests give.
-const NAMES: [(&str, Plant); 39] = [
+const NAMES: [(&str, Plant); 40] = [
     ("later-batch-overtakes", Plant::LaterBatchOvertakes),
     ("batch-in-two-records", Plant::BatchInTwoRecords),
     ("accept-not-said", Plant::AcceptNotSaid),
@@ -130,6 +132,7 @@ const NAMES: [(&str, Plant); 39] = [
     ("run-out-unheeded", Plant::RunOutUnheeded),
     ("group-owners-left-out", Plant::GroupOwnersLeftOut),
     ("last-values-left-out", Plant::LastValuesLeftOut),
+    ("knows-next-level", Plant::KnowsNextLevel),
 ];
 
 thread_local! {

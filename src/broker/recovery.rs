@@ -103,7 +103,7 @@ impl Recovery {
     /// what a queue holds at most follows from its arguments and them.
     pub fn new(shard: ShardId, options: Options) -> Recovery {
         Recovery {
-            core: Core::new(shard, options),
+            core: Core::new(shard, options).at_most_level(),
             places: BTreeMap::new(),
             rerouting: BTreeMap::new(),
             prepared: Prepareds::default(),
@@ -497,7 +497,7 @@ impl Recovery {
 
     /// Forgets all definitions for others.
     fn define_anew(&mut self, definitions: Definitions) -> Result<(), Wrong> {
-        let fresh = Core::new(self.core.shard, self.core.options.clone());
+        let fresh = Core::new(self.core.shard, self.core.options.clone()).at_most_level();
         let former = std::mem::replace(&mut self.core, fresh);
         (self.core.index, self.core.time) = (former.index, former.time);
         self.core.incarnations = former.incarnations.max(definitions.incarnations);

@@ -15,22 +15,19 @@ use bytes::{Bytes, BytesMut};
 
 use super::branch::Branches;
 use super::core::Core;
-use super::encoding::{Decoder, Encoder, EncodingError, FORMAT, Record};
+use super::encoding::{Decoder, Encoder, EncodingError, Record};
 use super::kept::Detached;
+use super::level::Level;
 use super::message::{BodyHandle, Message};
 use super::plant::{Plant, is_planted};
 use super::queue::kind::Kind;
 use super::queue::settings::Settings;
 use super::routed::Routed;
 
-/// Marks the bytes of a snapshot's state.
-const MAGIC: u32 = u32::from_be_bytes(*b"FMQ3");
-
-/// What the second format was marked with: it knew nothing of management, and no xml exchange.
-const SECOND_MAGIC: u32 = u32::from_be_bytes(*b"FMQ2");
-
-/// What the first format was marked with: it knew one kind of queue.
-const FIRST_MAGIC: u32 = u32::from_be_bytes(*b"FMQ1");
+/// Marks the bytes of a snapshot's state, with the digit of its format behind it: `FMQ3` and so on. The
+/// first format knew one kind of queue, the second nothing of management and no xml exchange; since the
+/// third it is the number of the level at which it was written.
+const MAGIC: &[u8; 3] = b"FMQ";
 
 /// Octets of a message beside header and body: handle, flags, and two lengths.
 const MESSAGE_HEAD_BYTES: usize = HEADER_LENGTH_AT + 4 + 4;
@@ -160,7 +157,10 @@ impl Frozen {
 
     fn encode_state(&self) -> Encoder {
         let mut state = Encoder::default();
-        MAGIC.encode(&mut state);
+        let format = self.0.level.number();
+        state.raw(MAGIC);
+        state.raw(&[b'0' + format]);
+        state.format = Some(format);
         self.0.encode(&mut state);
         state
     }
@@ -319,18 +319,14 @@ impl Thawing {
         }
         let mut state = Decoder::new(&self.state);
         state.messages = self.messages;
-        state.format = match u32::decode(&mut state)? {
-            MAGIC => FORMAT,
-            SECOND_MAGIC => 2,
-            FIRST_MAGIC => 1,
-            _ => return Err(state.error("snapshot")),
-        };
+        let format = format(&mut state)?;
+        state.format = Some(format);
         let mut core = Core::decode(&mut state)?;
-        if state.format < 2 {
+        if format < 2 {
             core.settle_in_queues();
             core.settle_in_exchanges();
         }
-        if state.format < 3 {
+        if format < 3 {
             core.count_queues_anew();
         }
         core.hold_anew();
@@ -340,6 +336,20 @@ impl Thawing {
             true => Ok(core),
             false => Err(state.error("end of state")),
         }
+    }
+}
+
+/// The format of a snapshot, of the octets that mark it.
+fn format(from: &mut Decoder<'_>) -> Result<u8, EncodingError> {
+    let unknown = from.error("a snapshot");
+    let later = from.error("a snapshot that a later version of the broker has written");
+    let mark = from.raw(MAGIC.len() + 1, "a snapshot")?;
+    match mark.strip_prefix(MAGIC) {
+        Some([digit @ b'1'..=b'9']) => match digit - b'0' {
+            format if format <= Level::most().number() => Ok(format),
+            _ => Err(later),
+        },
+        _ => Err(unknown),
     }
 }
 

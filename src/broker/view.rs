@@ -8,6 +8,7 @@ use super::core::Core;
 use super::exchange::{Behind, Binding, pattern};
 use super::exchanges::Exchange;
 use super::ids::{ConnectionKey, ExchangeId, QueueId, QueueRef, SessionId};
+use super::level::Level;
 use super::limits;
 use super::management::{Face, WallTime};
 use super::members::Members;
@@ -205,6 +206,11 @@ impl Core {
     /// Where clients find the members of the cluster; empty for a broker that is in none.
     pub fn failover_urls(&self) -> &[Text] {
         self.failover.urls()
+    }
+
+    /// The level at which the broker runs.
+    pub fn level(&self) -> Level {
+        self.level
     }
 
     /// The members of the cluster, and who of them is to leave.

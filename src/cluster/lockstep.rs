@@ -79,7 +79,7 @@ pub struct Seat<M> {
 
 /// Makes a group of new cores and gives its seats. The options are set by the first entry.
 pub fn seats(members: usize, options: Options, settings: Settings, now: Millis) -> Vec<Seat<Core>> {
-    let core = |_| Core::new(ShardId::default(), Options::default());
+    let core = |_| Core::new(ShardId::default(), Options::default()).at_most_level();
     let seats = seats_of((0..members).map(core).collect(), settings, now);
     if let Some(seat) = seats.first() {
         seat.order(now, Command::Configure(Box::new(options)));

@@ -59,7 +59,7 @@ pub(super) struct State {
 impl Solo {
     /// The group of a new broker. `now` is when group time begins.
     pub fn new(member: MemberId, options: Options, now: Millis) -> Solo {
-        let core = Core::new(ShardId::default(), Options::default());
+        let core = Core::new(ShardId::default(), Options::default()).at_most_level();
         Solo::continued(member, 1, core, options, now)
     }
 

@@ -14,13 +14,14 @@ use super::{Exit, Failure, print, table};
 const LOOK: Duration = Duration::from_millis(250);
 
 /// What is shown of members.
-const FIELDS: [&str; 7] = [
+const FIELDS: [&str; 8] = [
     "name",
     "role",
     "is_leader",
     "running",
     "is_self",
     "connections",
+    "level_most",
     "url",
 ];
 
@@ -37,6 +38,8 @@ pub(super) fn run(asking: &Asking<'_>, cluster: &Cluster) -> Result<(), Failure>
             call(asking, "stopClusterNode", &json!({"brokerId": id}))
         }
         Cluster::StopAll => call(asking, "stopFullCluster", &json!({})),
+        Cluster::Level => level(asking, Method::GET),
+        Cluster::Finalise => level(asking, Method::POST),
         Cluster::Remove { named, wait } => remove(asking, &named.name, Duration::from_secs(*wait)),
     }
 }
@@ -51,6 +54,15 @@ fn status(asking: &Asking<'_>) -> Result<(), Failure> {
     match asking.is_json {
         true => print(&format!("{}\n", Json::Array(nodes))),
         false => print(&table::of(&FIELDS, &nodes)),
+    }
+}
+
+/// Shows the level at which the broker runs, after it was raised for a `POST`.
+fn level(asking: &Asking<'_>, method: Method) -> Result<(), Failure> {
+    let level = asking.client.ask(method, "/api/level", None)?;
+    match asking.is_json {
+        true => print(&format!("{level}\n")),
+        false => print(&table::one(&level)),
     }
 }
 

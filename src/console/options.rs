@@ -195,6 +195,11 @@ pub enum Cluster {
     Stop(Named),
     /// Have the processes of all members end
     StopAll,
+    /// Show the level at which the broker runs, and to which it can be raised
+    Level,
+    /// Raise the level to the highest that the versions of all members know: an upgrade is over then, and
+    /// older versions take part no more
+    Finalise,
     /// Take a member out, whether it runs or not, and wait until that is done. It ends, and its data
     /// directory has to be removed before the broker can join as a new member
     Remove {

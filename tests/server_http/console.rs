@@ -206,6 +206,9 @@ fn a_cluster_is_shown_and_its_members_are_stopped_and_taken_out() {
     let nodes = shown.as_array().expect("a list");
     assert_eq!(nodes.len(), 3);
     assert!(nodes.iter().all(|node| node["role"] == "voter"), "{shown}");
+    let level = printed(&all[0], &["cluster", "level"])["level"].clone();
+    assert!(level.is_u64(), "{level}");
+    assert_eq!(printed(&all[1], &["cluster", "finalise"])["level"], level);
     let (code, out, err) = told(&all[0], &["cluster", "remove", &names[2]]);
     assert_eq!((code, out.as_str()), (0, "it is out\n"), "{err}");
     assert!(all[2].broker.wait().success());

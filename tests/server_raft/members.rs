@@ -60,6 +60,15 @@ impl Members {
         Broker::launch_on(&options)
     }
 
+    /// Starts one with something planted in it, and waits until it serves clients.
+    pub fn start_planted(&self, member: usize, plant: &str) -> Broker {
+        let options = self.options(member);
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let mut broker = Broker::launch_planted(plant, &options);
+        self.serves(member, &mut broker);
+        broker
+    }
+
     /// Starts one and waits until it serves clients.
     pub fn start(&self, member: usize) -> Broker {
         let mut broker = self.launch(member);

@@ -42,6 +42,7 @@ pub fn hello() -> Hello {
         store: Store::Empty,
         address: "127.0.0.1:1".into(),
         url: "".into(),
+        levels: ferrymq::broker::level::Levels::known(),
     }
 }
 

@@ -107,6 +107,13 @@ impl Broker {
         Broker::launch(Command::new(env!("CARGO_BIN_EXE_ferrymq")), options)
     }
 
+    /// The same, with something planted in it.
+    pub fn launch_planted(plant: &str, options: &[&str]) -> Broker {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ferrymq"));
+        command.env("FERRYMQ_PLANT", plant);
+        Broker::launch(command, options)
+    }
+
     fn launch(mut command: Command, options: &[&str]) -> Broker {
         let mut process = command
             .arg("serve")

@@ -2,6 +2,7 @@
 
 use bytes::BytesMut;
 use ferrymq::broker::ids::MemberId;
+use ferrymq::broker::level::Levels;
 use ferrymq::server::peers::frames::{FrameError, Kind, put, take};
 use ferrymq::server::peers::words::{self, Greeting, Hello, Refusal, Store};
 
@@ -23,6 +24,7 @@ fn said(seeded: &mut Seeded) -> (Kind, Vec<u8>) {
                 store: *seeded.pick(&[Store::Empty, Store::Promised(1), Store::Of(2)]),
                 address: format!("127.0.0.1:{}", number % 65536).as_str().into(),
                 url: "".into(),
+                levels: Levels::known(),
             };
             (Kind::Hello, words::octets(&hello))
         }

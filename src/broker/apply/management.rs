@@ -228,6 +228,7 @@ impl Core {
             Action::Redirect(redirect) => self.redirect(&redirect, out)?,
             Action::Stop(member) => self.stop_members(member, out)?,
             Action::TakeOut(member) => self.take_out_member(member)?,
+            Action::Raise(level) => self.raise(level)?,
             Action::Import(import) => return self.import(*import, out).map(Some),
             Action::CheckImport(import) => return self.check_import(&import).map(Some),
             Action::Stamp(is_stamping) => {

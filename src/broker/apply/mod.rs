@@ -10,6 +10,7 @@ mod failover;
 mod guarded;
 mod happened;
 mod import;
+mod level;
 mod lost;
 mod management;
 mod message;

@@ -106,7 +106,7 @@ pub fn seats_on_disks(
     settings: Settings,
     now: Millis,
 ) -> Result<Started<Core>, StartError> {
-    let fresh = || Core::new(ShardId::default(), Options::default());
+    let fresh = || Core::new(ShardId::default(), Options::default()).at_most_level();
     let first = Command::Configure(Box::new(options));
     seats_on_disks_of(storage, fresh, vec![first], settings, now)
 }

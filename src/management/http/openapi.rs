@@ -235,6 +235,22 @@ pub const ANSWERS: &[(&str, &[Plain])] = &[
                 "Whether its agent tells what is told once",
             ),
             ("connections", Shape::Number, "Connections of its clients"),
+            (
+                "level_most",
+                Shape::OptionalNumber,
+                "The highest level that its version knows, if it has said so",
+            ),
+        ],
+    ),
+    (
+        "Level",
+        &[
+            ("level", Shape::Number, "At which the broker runs"),
+            (
+                "possible",
+                Shape::OptionalNumber,
+                "The highest that all members know; null while one has not said",
+            ),
         ],
     ),
     ("Health", &[("status", Shape::Text, "ok")]),

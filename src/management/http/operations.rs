@@ -51,6 +51,8 @@ pub enum Deal {
     ListNodes,
     ShowNode,
     TakeOutNode,
+    ShowLevel,
+    RaiseLevel,
     Alive,
     Ready,
     Events,
@@ -600,6 +602,22 @@ pub static ALL: &[Operation] = &[
         "It is decided; it is done when the member is no more among the members",
     )])
     .or(&[Kind::NotFound, Kind::Conflict]),
+    get(
+        ShowLevel,
+        "/api/level",
+        "nodes",
+        "The level at which the broker runs: what the versions of all members can do",
+    )
+    .ends(&[ok("Level")]),
+    act(
+        (RaiseLevel, Post),
+        "/api/level",
+        "nodes",
+        "Raises the level to the highest that all members know. Versions that do not know it take part no \
+         more",
+    )
+    .ends(&[ok("Level")])
+    .or(&[Kind::Conflict]),
     get(
         Alive,
         "/api/health/alive",

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::cluster::Membership;
 use crate::broker::Core;
 use crate::broker::ids::MemberId;
+use crate::broker::level::Levels;
 
 /// A member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct Node {
     pub is_leaving: bool,
     /// Connections of its clients.
     pub connections: u64,
+    /// The levels that its version knows, if it has said so.
+    pub levels: Option<Levels>,
 }
 
 /// All of them, in order.
@@ -27,6 +30,9 @@ pub fn members(core: &Core, membership: &Membership) -> Vec<Node> {
     let mut found: BTreeMap<MemberId, Node> = BTreeMap::new();
     for member in &membership.members {
         found.insert(MemberId(member.id), Node::default());
+    }
+    for (member, levels) in core.members().levels() {
+        found.entry(*member).or_default().levels = Some(*levels);
     }
     for member in core.members().leaving() {
         found.entry(*member).or_default().is_leaving = true;

@@ -296,6 +296,7 @@ fn command_of(action: &Action) -> Option<Command> {
         | Action::Stamp(_)
         | Action::Stop(_)
         | Action::TakeOut(_)
+        | Action::Raise(_)
         | Action::Redirect(_) => return None,
     })
 }

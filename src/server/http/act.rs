@@ -9,6 +9,7 @@ use super::look::View;
 use super::{limits, query};
 use crate::broker::Core;
 use crate::broker::ids::MemberId;
+use crate::broker::level::Level;
 use crate::broker::management::{Action, Destination, Take};
 use crate::management::agent::unknown_object;
 use crate::management::deed::{self, Deed};
@@ -199,6 +200,28 @@ impl View {
         let action = Action::TakeOut(MemberId(id));
         self.act(asking, action, limits::ORDER_TIME).await?;
         Ok(Answer::empty(202))
+    }
+
+    pub(super) async fn show_level(&self, asking: &Asking) -> Result<Answer, Problem> {
+        self.ready(&asking.requester).await?;
+        let (level, possible) = self.level();
+        Ok(Answer::json(json!({
+            "level": level,
+            "possible": possible.map(Level::number),
+        })))
+    }
+
+    /// Raises the level to the highest that all members know.
+    pub(super) async fn raise(&self, asking: &Asking) -> Result<Answer, Problem> {
+        self.ready(&asking.requester).await?;
+        let (_, possible) = self.level();
+        let unknown = || {
+            let text = "a member has not said which levels it knows, since it has not been met";
+            Problem::new(Kind::Conflict, text)
+        };
+        let action = Action::Raise(possible.ok_or_else(unknown)?);
+        self.act(asking, action, limits::ORDER_TIME).await?;
+        self.show_level(asking).await
     }
 
     /// Calls a method of an object, as QMF would.

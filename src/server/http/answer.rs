@@ -256,6 +256,8 @@ async fn deal(view: Arc<View>, asking: &Asking) -> Result<Answer, Problem> {
         Deal::ListNodes => view.nodes(asking).await,
         Deal::ShowNode => view.node(asking).await,
         Deal::TakeOutNode => view.take_out(asking).await,
+        Deal::ShowLevel => view.show_level(asking).await,
+        Deal::RaiseLevel => view.raise(asking).await,
         Deal::Alive => Ok(Answer::json(json!({"status": "ok"}))),
         Deal::Ready => {
             view.ready(&asking.requester).await?;
@@ -297,6 +299,7 @@ fn show_member(member: &Node, own: MemberId, membership: &Membership) -> Json {
         "is_self": member.id == own,
         "is_first": member.is_first,
         "connections": member.connections,
+        "level_most": member.levels.map(|levels| levels.numbers().1),
     })
 }
 

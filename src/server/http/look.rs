@@ -7,6 +7,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::limits;
 use crate::broker::Core;
+use crate::broker::level::{self, Level};
 use crate::broker::management::Requester;
 use crate::cluster::Group;
 use crate::management::http::limits::OBJECTS_MAX;
@@ -173,6 +174,14 @@ impl View {
         self.group
             .look(&mut |core: &Core| counts = Counts::of(core));
         counts
+    }
+
+    /// The level at which the broker runs, and to which it can be raised.
+    pub(super) fn level(&self) -> (u8, Option<Level>) {
+        let mut found = (0, None);
+        self.group
+            .look(&mut |core: &Core| found = (core.level().number(), level::possible(core)));
+        found
     }
 
     /// What the agents are called.

@@ -52,7 +52,7 @@ fn asked(deal: Deal) -> Asked {
         | Deal::BindingsFrom
         | Deal::BindingsTo
         | Deal::BindingsBetween => Asked::Named,
-        Deal::Overview | Deal::ListNodes | Deal::ShowNode | Deal::Metrics => {
+        Deal::Overview | Deal::ListNodes | Deal::ShowNode | Deal::ShowLevel | Deal::Metrics => {
             Asked::Query(&["broker"])
         }
         Deal::Events => Asked::Query(HAPPENING),
@@ -76,6 +76,7 @@ fn asked(deal: Deal) -> Asked {
         Deal::CloseConnection => Asked::Method("connection", "close"),
         Deal::EndSession => Asked::Method("session", "detach"),
         Deal::TakeOutNode => Asked::ClusterMethod("stopClusterNode"),
+        Deal::RaiseLevel => Asked::ClusterMethod("stopFullCluster"),
     }
 }
 

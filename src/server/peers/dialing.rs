@@ -14,7 +14,7 @@ use super::Plane;
 use super::frames::{self, Frames, Kind};
 use super::meeting::{self, Failure, Met};
 use super::reach::Reminder;
-use super::words::{self, Refusal, Store};
+use super::words::{Refusal, Store};
 use crate::broker::ids::MemberId;
 use crate::cluster::Millis;
 use crate::cluster::entry_log::Configuration;
@@ -206,15 +206,11 @@ async fn hear(plane: &Plane, mut from: impl AsyncRead + Unpin, mut frames: Frame
             Ok(Ok(None)) => return "it was closed".to_owned(),
             Ok(Ok(Some((Kind::Pong, _)))) => {}
             Ok(Ok(Some((Kind::Refused, octets)))) => {
-                return match words::whole::<Refusal>(&octets) {
-                    Ok(why) => {
-                        if why == Refusal::Left {
-                            plane.note_taken_out();
-                        }
-                        Failure::Refused(why).to_string()
-                    }
-                    Err(error) => error.to_string(),
-                };
+                let told = Failure::told(&octets);
+                if matches!(told, Failure::Refused(Refusal::Left)) {
+                    plane.note_taken_out();
+                }
+                return told.to_string();
             }
             Ok(Ok(Some((kind, _)))) => return format!("{kind:?} is not said here"),
         }

@@ -177,10 +177,7 @@ async fn ask(met: &mut Met, group: u64) -> Result<(), Failure> {
     let answer: Option<(Kind, Bytes)> = met.frames.next(stream).await?;
     match answer {
         Some((Kind::Promised, octets)) if words::whole::<u64>(&octets) == Ok(group) => Ok(()),
-        Some((Kind::Refused, octets)) => Err(match words::whole(&octets) {
-            Ok(why) => Failure::Refused(why),
-            Err(error) => Failure::Strange(error.to_string()),
-        }),
+        Some((Kind::Refused, octets)) => Err(Failure::told(&octets)),
         other => Err(Failure::Strange(format!("it answers {other:?}"))),
     }
 }

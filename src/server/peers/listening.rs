@@ -97,6 +97,7 @@ async fn listen(plane: &Plane, met: &mut Met) -> Result<(), Failure> {
                 return Err(refuse(met, Refusal::Left).await);
             }
             Kind::Ping => say(&mut met.secured.stream, Kind::Pong, &[]).await?,
+            Kind::Refused => return Err(Failure::told(&octets)),
             kind => {
                 return Err(Failure::Strange(format!("{kind:?} is not said here")));
             }

@@ -65,6 +65,17 @@ impl fmt::Display for Failure {
     }
 }
 
+impl Failure {
+    /// What a peer says who refuses this member. A later version may have reasons that this one does not
+    /// know.
+    pub fn told(octets: &[u8]) -> Failure {
+        match words::whole(octets) {
+            Ok(why) => Failure::Refused(why),
+            Err(error) => Failure::Strange(format!("it refuses, and {error}")),
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         match error.kind() {
@@ -104,10 +115,7 @@ impl Meeting<'_> {
         let (found, octets) = found.ok_or(io::Error::from(io::ErrorKind::UnexpectedEof))?;
         match found {
             found if found == kind => Ok(octets),
-            Kind::Refused => Err(match words::whole(&octets) {
-                Ok(why) => Failure::Refused(why),
-                Err(error) => Failure::Strange(format!("it refuses, and {error}")),
-            }),
+            Kind::Refused => Err(Failure::told(&octets)),
             found => Err(Failure::Strange(format!(
                 "the peer says {found:?} where {kind:?} is due"
             ))),

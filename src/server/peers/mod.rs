@@ -40,6 +40,8 @@ use super::clock::Clock;
 use super::cluster_options::{Address, ClusterOptions};
 use super::limits;
 use crate::broker::ids::MemberId;
+use crate::broker::level::{Level, Levels, LevelsOf};
+use crate::cluster::Group;
 use crate::cluster::Millis;
 use crate::cluster::entry_log::{EntryLog, Voter};
 use crate::cluster::limits::MEMBERS_MAX;
@@ -72,6 +74,7 @@ struct State {
     book: Book,
     newcomers: BTreeMap<MemberId, Newcomer>,
     urls: BTreeMap<MemberId, Text>,
+    levels: LevelsOf,
     /// Addresses at which this member found itself.
     own: BTreeSet<Address>,
     refusals: Refusals,
@@ -156,6 +159,7 @@ impl Plane {
                 book: Book::open(directory),
                 newcomers: BTreeMap::new(),
                 urls: BTreeMap::new(),
+                levels: LevelsOf::new(),
                 own: BTreeSet::new(),
                 refusals: Refusals::default(),
                 reach: Reach::default(),
@@ -212,7 +216,15 @@ impl Plane {
             store: self.state.lock().store(),
             address: self.address.clone(),
             url: Text::from(url),
+            levels: Levels::known(),
         }
+    }
+
+    /// The level at which the group runs, where there is one.
+    fn level(&self) -> Option<Level> {
+        let mut level = None;
+        Group::look(&*self.live()?, &mut |core| level = Some(core.level()));
+        level
     }
 
     /// What speaks against a member that belongs by what it proved.
@@ -223,6 +235,10 @@ impl Plane {
                 theirs: hello.cluster.clone(),
                 ours: Text::from(ours.as_str()),
             });
+        }
+        if let Some(ours) = self.level().filter(|level| !hello.levels.holds(*level)) {
+            let (theirs, ours) = (hello.levels, ours.number());
+            return Some(Refusal::Level { theirs, ours });
         }
         let state = self.state.lock();
         let group = |store| match store {
@@ -248,6 +264,7 @@ impl Plane {
         state.book.note(peer, &hello.address);
         if state.urls.len() < 2 * MEMBERS_MAX || state.urls.contains_key(&peer) {
             state.urls.insert(peer, hello.url.clone());
+            state.levels.insert(peer, hello.levels);
         }
         if let (Store::Of(group), Phase::Unformed(_)) = (hello.store, &state.phase) {
             state.told = Some(group);

@@ -9,6 +9,7 @@ use parking_lot::RwLock;
 use super::reach::{OneWay, Reminder};
 use super::{Newcomer, Plane, State};
 use crate::broker::ids::MemberId;
+use crate::broker::level::{Level, Levels, LevelsOf};
 use crate::broker::{Command, Options};
 use crate::cluster::Group;
 use crate::cluster::entry_log::Configuration;
@@ -32,6 +33,8 @@ struct Said {
     configured_in: u64,
     /// Whether this member has taken part.
     has_taken_part: bool,
+    /// The level at which the group ran.
+    level: Option<Level>,
 }
 
 /// Looks after who takes part, until this is dropped.
@@ -56,7 +59,9 @@ pub async fn run(
             plane.let_in(&live, &view);
             plane.take_out(&live, &view);
             plane.tell_members(&live, &view);
+            plane.tell_levels(&live, &view);
         }
+        said.tell_level(&live);
         let takes_part = parts(&view.configuration).contains(&plane.member);
         if said.has_taken_part && !takes_part {
             plane.note_taken_out();
@@ -171,6 +176,29 @@ impl Plane {
         }
     }
 
+    /// As the leader, says which levels the members know, when that has changed. What a member said that
+    /// this one has not met stays so.
+    fn tell_levels(&self, live: &Live, view: &View) {
+        let parts = parts(&view.configuration);
+        let mut said = LevelsOf::new();
+        let mut are_known = false;
+        live.look(&mut |core| {
+            said = core.members().levels().clone();
+            are_known = parts.iter().eq(core.members().parts());
+        });
+        let mut levels = said.clone();
+        levels.insert(self.member, Levels::known());
+        levels.extend(&self.state.lock().levels);
+        levels.retain(|member, _| parts.contains(member));
+        // The first that is said of a new group is whole, as it decides where that begins.
+        let is_enough = !said.is_empty() || levels.len() == parts.len();
+        // What is said of a member before the order knows it is forgotten.
+        if are_known && is_enough && levels != said {
+            // False: it is tried again with the next look.
+            let _ = live.order(self.clock.millis(), Command::Levels(levels));
+        }
+    }
+
     /// As the leader, makes the next change that is needed for a member that was taken out. If it is this
     /// one it hands leadership on, and that leader does it.
     fn take_out(&self, live: &Live, view: &View) {
@@ -242,6 +270,19 @@ impl Plane {
 }
 
 impl Said {
+    /// Says at which level the broker runs, when that has changed.
+    fn tell_level(&mut self, live: &Live) {
+        let mut level = None;
+        live.look(&mut |core| level = Some(core.level()));
+        if level == self.level {
+            return;
+        }
+        if let (Some(level), Some(_)) = (level, self.level) {
+            notice!("Cluster", "The cluster runs at level {level} from now on");
+        }
+        self.level = level;
+    }
+
     fn tell(&mut self, plane: &Plane, live: &Live, view: &View) {
         if view.configuration != self.configuration {
             let Configuration {

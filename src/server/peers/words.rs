@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::broker::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
 use crate::broker::ids::MemberId;
+use crate::broker::level::Levels;
 use crate::server::limits;
 use crate::wire::Text;
 
@@ -65,8 +66,10 @@ pub struct Hello {
     pub address: Text,
     /// Where clients find it: a broker URL, or nothing.
     pub url: Text,
+    /// The levels that its version knows.
+    pub levels: Levels,
 }
-record!(Hello { cluster, store, address, url }
+record!(Hello { cluster, store, address, url, levels }
     if is_bounded(&[&cluster, &address, &url]),
     else "a member's words");
 
@@ -114,6 +117,13 @@ pub enum Refusal {
     },
     /// It has a group, so it forms no other.
     HasGroup,
+    /// Its version does not know the level at which the group runs.
+    Level {
+        /// Those that the refused side knows.
+        theirs: Levels,
+        /// That of the group, by number: the refused side does not know it.
+        ours: u8,
+    },
 }
 record_enum!(Refusal {
     1 = Version { theirs, ours },
@@ -125,6 +135,7 @@ record_enum!(Refusal {
     7 = Copy,
     8 = OtherPromise { group },
     9 = HasGroup,
+    10 = Level { theirs, ours },
 });
 
 impl fmt::Display for Refusal {
@@ -169,6 +180,11 @@ impl fmt::Display for Refusal {
                  began to form; if that one is lost for good, its own empty data directory can be removed"
             ),
             Refusal::HasGroup => write!(f, "it has a group already"),
+            Refusal::Level { theirs, ours } => write!(
+                f,
+                "its version of the broker knows {theirs} and the cluster runs at level {ours}: it has to \
+                 run a version that the cluster was raised for, or a later one"
+            ),
         }
     }
 }
