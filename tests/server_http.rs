@@ -2,6 +2,7 @@
 
 mod durable_support;
 mod server_support;
+mod tls_support;
 
 #[path = "server_http/cluster.rs"]
 mod cluster;
@@ -15,6 +16,8 @@ mod described;
 mod hostile;
 #[path = "server_http/http.rs"]
 mod http;
+#[path = "server_http/https.rs"]
+mod https;
 #[allow(dead_code)]
 #[path = "server_raft/members.rs"]
 mod members;
