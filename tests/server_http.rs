@@ -2,6 +2,7 @@
 
 mod durable_support;
 mod server_support;
+mod tls_support;
 
 #[path = "server_http/cluster.rs"]
 mod cluster;
@@ -17,6 +18,8 @@ mod hidden;
 mod hostile;
 #[path = "server_http/http.rs"]
 mod http;
+#[path = "server_http/https.rs"]
+mod https;
 #[path = "server_http/level.rs"]
 mod level;
 #[allow(dead_code)]

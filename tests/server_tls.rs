@@ -2,6 +2,7 @@
 
 mod durable_support;
 mod server_support;
+mod tls_support;
 
 use std::fs;
 use std::io::Write;
@@ -14,11 +15,8 @@ use ferrymq::client::{Client, Error, Flow, Message, Options};
 use ferrymq::security::tls;
 use ferrymq::wire::url::Url;
 use ferrymq::wire::{AcceptMode, Command, MessageSubscribe, QueueDeclare};
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use server_support::{Broker, rest_or_reset, socket};
-
-/// The OID of a domain component: RFC 4519.
-const DOMAIN_COMPONENT: [u64; 7] = [0, 9, 2342, 19_200_300, 100, 1, 25];
+use tls_support::{Authority, prepared};
 
 /// Of version 1, and signed by an authority.
 const OF_VERSION_1: &str = "-----BEGIN CERTIFICATE-----
@@ -31,52 +29,6 @@ LgatzzGwS2P6/ebTu1nb/dvc/IS5nAIgOecpVzdUoI4sGuQaleqP8fD3HdQZ7VSB
 MckJymHlLgQ=
 -----END CERTIFICATE-----
 ";
-
-/// An authority.
-struct Authority {
-    issuer: Issuer<'static, KeyPair>,
-    pem: String,
-}
-
-impl Authority {
-    fn new(name: &str) -> Authority {
-        let mut params = CertificateParams::new(Vec::new()).expect("parameters");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name.push(DnType::CommonName, name);
-        let key = KeyPair::generate().expect("a key");
-        let pem = params.self_signed(&key).expect("a certificate").pem();
-        Authority {
-            issuer: Issuer::new(params, key),
-            pem,
-        }
-    }
-
-    /// Files with a certificate and its key, for a name with a domain component.
-    fn issue(&self, directory: &Directory, name: &str, domain: Option<&str>) -> (PathBuf, PathBuf) {
-        let hosts = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
-        let mut params = CertificateParams::new(hosts).expect("parameters");
-        if let Some(component) = domain {
-            let oid = DnType::CustomDnType(DOMAIN_COMPONENT.to_vec());
-            params.distinguished_name.push(oid, component);
-        }
-        params.distinguished_name.push(DnType::CommonName, name);
-        let key = KeyPair::generate().expect("a key");
-        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
-        let file = |end: &str| directory.path().join(format!("{name}.{end}"));
-        fs::write(file("pem"), certificate.pem()).expect("written");
-        fs::write(file("key"), key.serialize_pem()).expect("written");
-        (file("pem"), file("key"))
-    }
-}
-
-/// A directory with a certificate of a broker and its authority, `ca.pem`.
-fn prepared() -> (Directory, Authority) {
-    let directory = Directory::new();
-    let authority = Authority::new("Test authority");
-    fs::write(directory.path().join("ca.pem"), &authority.pem).expect("written");
-    authority.issue(&directory, "broker", None);
-    (directory, authority)
-}
 
 /// A port that nobody listens on.
 fn free_port() -> u16 {

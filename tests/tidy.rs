@@ -19,7 +19,7 @@ const ROOMS: [(&str, &[&str]); 15] = [
     ("client", &["protocol", "wire", "security"]),
     ("federation", &["broker", "client", "wire"]),
     ("terminal", &[]),
-    ("console", &["terminal"]),
+    ("console", &["security", "terminal"]),
     ("load", &["client", "protocol", "wire"]),
     (
         "server",

@@ -27,7 +27,7 @@ pub(super) struct Asking<'a> {
 pub fn run(command: &Command) -> Result<(), Failure> {
     let target = command.target();
     let credentials = target.user.as_deref().map(Credentials::of).transpose()?;
-    let client = Client::at(&target.url, credentials.as_ref())?;
+    let client = Client::at(target, credentials.as_ref())?;
     let asking = Asking {
         client: &client,
         is_json: target.json,

@@ -12,15 +12,13 @@ use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value as Json;
-use tokio::net::TcpStream;
 
 use super::credentials::Credentials;
+use super::options::Target;
+use super::reach::Place;
 use super::{Exit, Failure};
 
-/// How long a broker may take to be reached.
-const CONNECT_TIME: Duration = Duration::from_secs(5);
-
-/// How long it may take to answer: moving millions of messages takes a while.
+/// How long a broker may take to answer: moving millions of messages takes a while.
 const ANSWER_TIME: Duration = Duration::from_secs(90);
 
 /// Octets of an answer: ten thousand items of some kilobytes.
@@ -40,7 +38,7 @@ pub fn part(text: &str) -> String {
 
 /// A broker's management.
 pub struct Client {
-    authority: String,
+    place: Place,
     /// Who asks, as the header Authorization says it.
     authorization: Option<HeaderValue>,
     runtime: tokio::runtime::Runtime,
@@ -50,33 +48,15 @@ impl Client {
     /// At a URL, as somebody or as nobody.
     ///
     /// # Errors
-    /// It is none of `http://HOST[:PORT]`.
-    pub fn at(url: &str, credentials: Option<&Credentials>) -> Result<Client, Failure> {
-        let wrong = || {
-            Failure::new(
-                Exit::Usage,
-                "usage",
-                format!("--url {url}: not http://HOST:PORT"),
-            )
-        };
-        let rest = url.strip_prefix("http://").ok_or_else(wrong)?;
-        let authority = rest.trim_end_matches('/');
-        if authority.is_empty() || authority.contains(['/', '@', '?', '#', ' ']) {
-            return Err(wrong());
-        }
-        let has_port = authority
-            .rsplit_once(':')
-            .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-        let authority = match has_port {
-            true => authority.to_owned(),
-            false => format!("{authority}:15672"),
-        };
+    /// As [`Place::of`].
+    pub fn at(target: &Target, credentials: Option<&Credentials>) -> Result<Client, Failure> {
+        let place = Place::of(target)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
         Ok(Client {
-            authority,
+            place,
             authorization: credentials.and_then(basic),
             runtime,
         })
@@ -101,7 +81,7 @@ impl Client {
             false => serde_json::from_slice(&octets).map_err(|error| {
                 Failure::failed(format!(
                     "{}: no management of FerryMQ: {error}",
-                    self.authority
+                    self.place.authority()
                 ))
             })?,
         };
@@ -124,15 +104,7 @@ impl Client {
         path: &str,
         body: Option<&Json>,
     ) -> Result<(u16, Bytes), Failure> {
-        let unreachable = |why: String| {
-            let reason = format!("no broker answers at {}: {why}", self.authority);
-            Failure::new(Exit::Unreachable, "unreachable", reason)
-        };
-        let connect = TcpStream::connect(&self.authority);
-        let stream = tokio::time::timeout(CONNECT_TIME, connect)
-            .await
-            .map_err(|_| unreachable("it does not answer in time".to_owned()))?
-            .map_err(|error| unreachable(error.to_string()))?;
+        let stream = self.place.connect().await?;
         let answered = async {
             let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
             tokio::spawn(connection);
@@ -141,7 +113,7 @@ impl Client {
             *request.method_mut() = method;
             *request.uri_mut() = path.parse().unwrap_or_default();
             let head = request.headers_mut();
-            if let Ok(host) = self.authority.parse() {
+            if let Ok(host) = self.place.authority().parse() {
                 head.insert(HOST, host);
             }
             if let Some(authorization) = &self.authorization {
@@ -156,11 +128,11 @@ impl Client {
         };
         let (status, body) = tokio::time::timeout(ANSWER_TIME, answered)
             .await
-            .map_err(|_| unreachable("it does not answer in time".to_owned()))?
-            .map_err(|error| unreachable(error.to_string()))?;
+            .map_err(|_| self.place.late())?
+            .map_err(|error| self.place.unreachable(&error))?;
         let read = tokio::time::timeout(ANSWER_TIME, body.collect()).await;
-        let read = read.map_err(|_| unreachable("it does not answer in time".to_owned()))?;
-        let read = read.map_err(|error| unreachable(error.to_string()))?;
+        let read = read.map_err(|_| self.place.late())?;
+        let read = read.map_err(|error| self.place.unreachable(&*error))?;
         Ok((status, read.to_bytes()))
     }
 }

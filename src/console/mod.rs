@@ -1,4 +1,4 @@
-//! The subcommands that speak to a running broker, over HTTP.
+//! The subcommands that speak to a running broker, over HTTP with TLS and without.
 //!
 //! What each prints is either a table for people or, with `--json`, JSON for programs: lists are arrays,
 //! things are objects, with the fields of the management API. The exit status is one of [`Exit`].
@@ -8,6 +8,7 @@ mod client;
 mod cluster;
 mod credentials;
 mod options;
+mod reach;
 mod table;
 mod top;
 

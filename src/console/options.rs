@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 /// Which broker, and what its answers look like.
 #[derive(Args, Clone, Debug)]
 pub struct Target {
-    /// Where the broker serves management over HTTP
+    /// Where the broker serves management: http://HOST:PORT, or https://HOST:PORT with --ca-file
     #[arg(
         long,
         global = true,
@@ -21,6 +21,18 @@ pub struct Target {
     /// FERRYMQ_PASSWORD, or asked for on the terminal
     #[arg(long, global = true, env = "FERRYMQ_USER", value_name = "NAME")]
     pub user: Option<String>,
+
+    /// File (PEM) with the authority that the broker's certificate is of, for https
+    #[arg(long, global = true, env = "FERRYMQ_CA_FILE", value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
+
+    /// File (PEM) with a certificate that proves who asks, and those between it and an authority
+    #[arg(long, global = true, env = "FERRYMQ_CERT_FILE", value_name = "FILE")]
+    pub cert_file: Option<PathBuf>,
+
+    /// File (PEM) with its key
+    #[arg(long, global = true, env = "FERRYMQ_KEY_FILE", value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
 
     /// Print JSON: an array for a list, else an object, with the fields of the management API
     #[arg(long, global = true)]

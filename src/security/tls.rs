@@ -8,7 +8,9 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs as provider};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{CertificateError, ClientConfig, Error, RootCertStore, ServerConfig};
+use rustls::{
+    CertificateError, ClientConfig, Error, RootCertStore, ServerConfig, ServerConnection,
+};
 use x509_parser::oid_registry::OID_DOMAIN_COMPONENT;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
@@ -27,11 +29,34 @@ pub struct Settings {
     pub requires_client_certificate: bool,
 }
 
+/// The protocol of the web that is spoken here, as ALPN (RFC 7301) calls it.
+const HTTP: &[u8] = b"http/1.1";
+
 /// TLS of a broker, whose files can be read again.
 #[derive(Debug)]
 pub struct Tls {
     settings: Settings,
-    config: RwLock<Arc<ServerConfig>>,
+    configs: RwLock<Configs>,
+}
+
+/// How new connections begin, with the same certificates.
+#[derive(Debug)]
+struct Configs {
+    amqp: Arc<ServerConfig>,
+    /// A client that says what it speaks is told that it is [`HTTP`], or refused.
+    http: Arc<ServerConfig>,
+}
+
+impl Configs {
+    fn load(settings: &Settings) -> Result<Configs, String> {
+        let amqp = load(settings)?;
+        let mut http = amqp.clone();
+        http.alpn_protocols = vec![HTTP.to_vec()];
+        Ok(Configs {
+            amqp: Arc::new(amqp),
+            http: Arc::new(http),
+        })
+    }
 }
 
 impl Tls {
@@ -40,8 +65,8 @@ impl Tls {
     /// # Errors
     /// Which file cannot be read, or what does not fit.
     pub fn start(settings: Settings) -> Result<Tls, String> {
-        let config = RwLock::new(Arc::new(load(&settings)?));
-        Ok(Tls { settings, config })
+        let configs = RwLock::new(Configs::load(&settings)?);
+        Ok(Tls { settings, configs })
     }
 
     /// Reads the files again. Connections that are there go on as they began, and so do new ones when
@@ -50,13 +75,19 @@ impl Tls {
     /// # Errors
     /// As for [`Tls::start`].
     pub fn reload(&self) -> Result<(), String> {
-        *self.config.write() = Arc::new(load(&self.settings)?);
+        let configs = Configs::load(&self.settings)?;
+        *self.configs.write() = configs;
         Ok(())
     }
 
-    /// How new connections begin.
+    /// How new connections of AMQP begin.
     pub fn config(&self) -> Arc<ServerConfig> {
-        self.config.read().clone()
+        self.configs.read().amqp.clone()
+    }
+
+    /// How new connections of HTTP begin.
+    pub fn http_config(&self) -> Arc<ServerConfig> {
+        self.configs.read().http.clone()
     }
 }
 
@@ -168,6 +199,12 @@ pub fn identity(certificate: &CertificateDer<'_>) -> Option<String> {
         (false, true) => Some(name.to_owned()),
         (false, false) => Some(format!("{name}@{}", domain.join("."))),
     }
+}
+
+/// Whom the certificate names that a client has shown in its handshake. None: it showed none, or one that
+/// names nobody.
+pub fn shown_identity(session: &ServerConnection) -> Option<String> {
+    identity(session.peer_certificates()?.first()?)
 }
 
 #[cfg(test)]

@@ -621,7 +621,7 @@ impl Driver {
     }
 
     fn lose(&mut self, error: &io::Error) {
-        self.tell_loss(error);
+        self.shared.tell_loss(self.host, &self.peer, error);
         self.protocol.handle_end_of_input();
     }
 

@@ -319,7 +319,7 @@ impl Options {
         }
         let mut addresses = Vec::new();
         for interface in &self.interface {
-            for address in resolve(interface)? {
+            for address in resolve("--interface", interface)? {
                 if !addresses.contains(&(address, false)) {
                     addresses.push((address, false));
                 }
@@ -329,7 +329,11 @@ impl Options {
     }
 }
 
-fn resolve(interface: &str) -> Result<Vec<IpAddr>, String> {
+/// The addresses that an option names: by one, by an interface or by a host.
+///
+/// # Errors
+/// It is none of them.
+pub(super) fn resolve(option: &str, interface: &str) -> Result<Vec<IpAddr>, String> {
     use std::net::ToSocketAddrs;
     let bare = interface.trim_start_matches('[').trim_end_matches(']');
     if let Ok(address) = bare.parse() {
@@ -342,7 +346,7 @@ fn resolve(interface: &str) -> Result<Vec<IpAddr>, String> {
     match (interface, 0).to_socket_addrs() {
         Ok(found) => Ok(found.map(|address| address.ip()).collect()),
         Err(error) => Err(format!(
-            "--interface {interface}: neither an address nor the name of an interface or a host ({error})"
+            "{option} {interface}: neither an address nor the name of an interface or a host ({error})"
         )),
     }
 }

@@ -108,7 +108,7 @@ async fn serve(options: Options, herald: &mut dyn Herald) -> Result<Ended, Strin
     let secure = open_secure_port(&options, &places, tls.as_ref())?;
     let security = (rights, sasl, tls.clone());
     let shared = shared(&options, clock, security, (known_hosts, managed.as_ref()));
-    let http = http::open(&options.http, managed.is_some())?;
+    let http = http::open(&places.http)?;
     let (stop, stopped) = watch::channel(false);
     let shutdown = Arc::new(Notify::new());
     let (mut agents, entrances) =
@@ -204,6 +204,8 @@ struct Places {
     addresses: Vec<(IpAddr, bool)>,
     /// Those at which everybody is let in.
     open_to_all: Vec<String>,
+    /// Where management is served over HTTP.
+    http: http::Places,
 }
 
 /// Looks at what was said of ports and addresses, before anything is touched.
@@ -228,6 +230,7 @@ fn places(options: &Options) -> Result<Places, String> {
     Ok(Places {
         addresses,
         open_to_all,
+        http: http::places(options)?,
     })
 }
 

@@ -123,7 +123,7 @@ impl Socket {
         let Layer::Secure(session) = &self.layer else {
             return None;
         };
-        tls::identity(session.peer_certificates()?.first()?)
+        tls::shown_identity(session)
     }
 
     /// Reads what there is, once; 0 at the end.

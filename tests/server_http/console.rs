@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use crate::http::Managed;
 use crate::members::Members;
 
-fn say(arguments: &[&str]) -> Output {
+pub fn say(arguments: &[&str]) -> Output {
     let output = Command::new(env!("CARGO_BIN_EXE_ferrymq"))
         .args(arguments)
         .output();

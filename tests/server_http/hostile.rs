@@ -1,6 +1,6 @@
 //! What is wrong is refused with a reason, and never with a fault of the broker's.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 
 use serde_json::json;
 
@@ -108,6 +108,36 @@ fn a_client_that_says_nothing_keeps_nobody_from_being_answered() {
 }
 
 #[test]
+fn strangers_give_way_before_who_has_asked_what_he_may() {
+    let managed = Managed::start();
+    let mut stream = socket(managed.address());
+    let request = format!(
+        "GET /api/events HTTP/1.1\r\nHost: {}\r\n\r\n",
+        managed.address()
+    );
+    stream.write_all(request.as_bytes()).expect("it listens");
+    let mut lines = BufReader::new(stream).lines();
+    let mut line_with = |text: &str| {
+        let found = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains(text)));
+        assert!(found.is_some(), "the stream ends before {text}");
+    };
+    line_with(": open");
+    let silent: Vec<_> = (0..300).map(|_| socket(managed.address())).collect();
+    assert_eq!(managed.put("/api/queues/%2F/q", &json!({})).status, 201);
+    line_with("queueDeclare");
+    drop(silent);
+}
+
+#[test]
+fn a_body_that_nobody_wants_is_not_waited_for() {
+    let managed = Managed::start();
+    let request = "GET /api/health/alive HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n";
+    let answer = managed.say(request.as_bytes());
+    // Not 408, which is what comes of waiting.
+    assert_eq!(answer.status, 400, "{answer:?}");
+}
+
+#[test]
 fn what_is_no_http_is_not_answered_as_if_it_were() {
     let managed = Managed::start();
     let answer = managed.say(b"AMQP\x01\x01\x00\x0a");
@@ -116,7 +146,7 @@ fn what_is_no_http_is_not_answered_as_if_it_were() {
 }
 
 /// Why a broker with these options does not start.
-fn refused(options: &[&str]) -> String {
+pub fn refused(options: &[&str]) -> String {
     let ended = Broker::start_under(&[], options)
         .err()
         .expect("it does not start");
@@ -127,7 +157,7 @@ fn refused(options: &[&str]) -> String {
 fn it_does_not_listen_off_the_loopback() {
     let log = refused(&["--http-port", "0", "--http-interface", "0.0.0.0"]);
     assert!(
-        log.contains("--http-interface") && log.contains("encrypted"),
+        log.contains("--http-interface") && log.contains("--https-port"),
         "{log}"
     );
     let log = refused(&[

@@ -1,7 +1,7 @@
 //! A broker with management over HTTP, and requests to it.
 
 use std::io::Write;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -76,9 +76,7 @@ impl Managed {
 
     /// One that runs.
     pub fn of(mut broker: Broker) -> Managed {
-        let line = broker.log_line("Management over HTTP");
-        let port = line.rsplit(' ').next().and_then(|word| word.parse().ok());
-        let port = port.unwrap_or_else(|| panic!("no port in {line}"));
+        let port = port_of(&mut broker, "Management over HTTP on");
         Managed { broker, port }
     }
 
@@ -137,32 +135,48 @@ impl Managed {
     }
 }
 
+/// The port that a line of the log ends with.
+pub fn port_of(broker: &mut Broker, text: &str) -> u16 {
+    let line = broker.log_line(text);
+    let port = line.rsplit(' ').next().and_then(|word| word.parse().ok());
+    port.unwrap_or_else(|| panic!("no port in {line}"))
+}
+
 /// One request on a connection of its own, from any thread.
-pub fn ask_at(address: SocketAddr, (method, path): (&str, &str), head: &str, body: &str) -> Answer {
+pub fn ask_at(address: SocketAddr, what: (&str, &str), head: &str, body: &str) -> Answer {
+    say_at(address, request(address, what, head, body).as_bytes())
+}
+
+/// A request for one answer.
+pub fn request(
+    address: SocketAddr,
+    (method, path): (&str, &str),
+    head: &str,
+    body: &str,
+) -> String {
     let host = match head.to_lowercase().contains("host:") {
         true => String::new(),
         false => format!("Host: {address}\r\n"),
     };
     let length = body.len();
-    let text = format!(
+    format!(
         "{method} {path} HTTP/1.1\r\n{host}{head}Content-Length: {length}\r\n\
          Connection: close\r\n\r\n{body}"
-    );
-    say_at(address, text.as_bytes())
+    )
 }
 
-fn say_at(address: SocketAddr, octets: &[u8]) -> Answer {
+pub fn say_at(address: SocketAddr, octets: &[u8]) -> Answer {
     let mut stream = socket(address);
     // The broker may answer and close before it has read all.
     let _ = stream.write_all(octets);
-    answer(stream)
+    answer(&rest_or_reset(&mut stream))
 }
 
 pub const JSON: &str = "Content-Type: application/json\r\n";
 
-fn answer(mut stream: TcpStream) -> Answer {
-    let octets = rest_or_reset(&mut stream);
-    let text = String::from_utf8_lossy(&octets).into_owned();
+/// What was answered, in all octets that came.
+pub fn answer(octets: &[u8]) -> Answer {
+    let text = String::from_utf8_lossy(octets).into_owned();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
     let status = head.split(' ').nth(1).and_then(|word| word.parse().ok());
     Answer {

@@ -84,6 +84,16 @@ fn rules_of_the_acl_file_hold_over_http() {
 }
 
 #[test]
+fn who_may_not_connect_from_there_may_not_ask_from_there() {
+    let directory = Directory::new();
+    let rules = "acl deny bob@QPID create connection host=127.0.0.1\nacl allow all all\n";
+    let managed = secured(&directory, rules);
+    let status = |user: &str| ask(&managed, "GET", "/api/overview", user, user).status;
+    assert_eq!((status("ann"), status("bob")), (200, 403));
+    assert_eq!(managed.get("/api/health/alive").status, 200);
+}
+
+#[test]
 fn who_may_not_look_is_shown_nothing() {
     let directory = Directory::new();
     let rules = "acl allow ann@QPID all\nacl deny bob@QPID access query\nacl allow all all\n";

@@ -306,15 +306,22 @@ impl Acl {
         });
     }
 
+    /// Whether a user may come from a host at all, by the rules about hosts. A denial is counted and told
+    /// as one of a connection.
+    ///
+    /// # Errors
+    /// Why not, for the log.
+    pub fn check_host(&self, user: &str, host: IpAddr) -> Result<(), String> {
+        let checked = check_host(&self.rules(), user, host.to_canonical());
+        if checked.is_err() {
+            self.note_connection_denial(user, host);
+        }
+        checked
+    }
+
     fn try_admit(self: &Arc<Acl>, user: &str, host: IpAddr) -> Result<Admitted, String> {
         let rules = self.rules();
-        let (decision, why) = rules.hosts.lookup(user, host);
-        if decision.is_logged() {
-            tracing::info!(target: "Security", "ACL {why}");
-        }
-        if !decision.is_allowed() {
-            return Err(format!("{why}. Connection refused."));
-        }
+        check_host(&rules, user, host)?;
         let mut connections = self.connections.lock();
         let of_host = connections.of_hosts.of(&host);
         let per_host = self.settings.connections_per_host;
@@ -341,6 +348,17 @@ impl Acl {
             user: user.to_owned(),
             host,
         })
+    }
+}
+
+fn check_host(rules: &Rules, user: &str, host: IpAddr) -> Result<(), String> {
+    let (decision, why) = rules.hosts.lookup(user, host);
+    if decision.is_logged() {
+        tracing::info!(target: "Security", "ACL {why}");
+    }
+    match decision.is_allowed() {
+        true => Ok(()),
+        false => Err(format!("{why}. Connection refused.")),
     }
 }
 

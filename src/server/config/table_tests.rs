@@ -19,6 +19,8 @@ const OWN: &[&str] = &[
     "group",
     "http-interface",
     "http-port",
+    "https-interface",
+    "https-port",
     "journal-file-size",
     "journal-sync",
     "lockstep-seed",

@@ -15,6 +15,31 @@ use crate::server::log::notice;
 use crate::wire::{CloseCode, Text};
 
 impl Shared {
+    /// How a peer at an address comes: over TLS or not, and whom its certificate names.
+    pub fn layer(&self, host: IpAddr, is_encrypted: bool, identity: Option<&str>) -> Layer {
+        Layer {
+            is_encrypted,
+            is_local: host.to_canonical().is_loopback(),
+            identity: identity.map(|name| open::with_some_realm(name, &self.sasl.realm)),
+        }
+    }
+
+    /// Logs why nothing more can be read or written. A refused certificate is a failure to prove who one
+    /// is, and counts as one: as many are told of an address as it may fail.
+    pub fn tell_loss(&self, host: IpAddr, peer: &str, error: &std::io::Error) {
+        let now = self.clock.millis().0;
+        let why = tls::refused_certificate(error);
+        let mut failures = self.failures.lock();
+        match why.filter(|_| !failures.is_shut_out(host, now)) {
+            Some(why) => {
+                failures.note(host, &Text::default(), now);
+                drop(failures);
+                notice!("Security", "{peer}: {why}");
+            }
+            None => tracing::debug!(target: "Network", "{peer}: {error}"),
+        }
+    }
+
     /// The exchange of a peer at an address: users who have failed there too often are not listened to.
     pub fn begin_exchange(&self, host: IpAddr, layer: Layer) -> Exchange {
         let (failures, clock) = (self.failures.clone(), self.clock);
@@ -35,31 +60,13 @@ impl Shared {
 }
 
 impl Driver {
-    /// Logs why nothing more can be read or written. A refused certificate is a failure to prove who one
-    /// is, and counts as one: as many are told of an address as it may fail.
-    pub(super) fn tell_loss(&self, error: &std::io::Error) {
-        let now = self.shared.clock.millis().0;
-        let why = tls::refused_certificate(error);
-        let mut failures = self.shared.failures.lock();
-        match why.filter(|_| !failures.is_shut_out(self.host, now)) {
-            Some(why) => {
-                failures.note(self.host, &Text::default(), now);
-                drop(failures);
-                notice!("Security", "{}: {why}", self.peer);
-            }
-            None => tracing::debug!(target: "Network", "{}: {error}", self.peer),
-        }
-    }
-
     /// Says what is offered, once it is known how the peer comes: before its first octet is looked at.
     pub(super) fn offer(&mut self) {
-        let realm = &self.shared.sasl.realm;
         let identity = self.socket.identity();
-        let layer = Layer {
-            is_encrypted: self.socket.is_encrypted(),
-            is_local: self.host.is_loopback(),
-            identity: identity.map(|name| open::with_some_realm(&name, realm)),
-        };
+        let is_encrypted = self.socket.is_encrypted();
+        let layer = self
+            .shared
+            .layer(self.host, is_encrypted, identity.as_deref());
         self.protocol.offer(&self.shared.sasl.offered(&layer));
         self.exchange = Some(self.shared.begin_exchange(self.host, layer));
     }

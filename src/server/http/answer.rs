@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use http_body::Body as _;
 use http_body_util::{BodyExt, Limited};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value as Json, json};
@@ -129,7 +130,7 @@ pub(super) async fn answer(
     request: Request,
 ) -> Result<Answer, Problem> {
     let (head, body) = request.into_parts();
-    let peer = head.extensions.get::<Peer>().map(|peer| peer.0);
+    let peer = head.extensions.get::<Peer>();
     let peer = peer.ok_or_else(|| Problem::new(Kind::Forbidden, "a request from nowhere"))?;
     let _permit = view.requests.clone().try_acquire_owned().map_err(|_| {
         let text = format!("{} requests are being answered", limits::REQUESTS_MAX);
@@ -163,6 +164,10 @@ pub(super) async fn answer(
 
 /// The body of a request; null if it has none.
 async fn read(operation: &Operation, head: &HeaderMap, body: Body) -> Result<Json, Problem> {
+    // Not waited for: what is for everybody is asked by some who would have others wait.
+    if operation.body.is_none() && !body.is_end_stream() {
+        return Err(Problem::bad("the operation takes no body"));
+    }
     let limited = Limited::new(body, limits::BODY_BYTES_MAX).collect();
     let read = tokio::time::timeout(limits::BODY_TIME, limited).await;
     let read = read.map_err(|_| Problem::new(Kind::Timeout, "the body did not come in time"))?;
@@ -176,9 +181,6 @@ async fn read(operation: &Operation, head: &HeaderMap, body: Body) -> Result<Jso
     };
     if octets.is_empty() {
         return Ok(Json::Null);
-    }
-    if operation.body.is_none() {
-        return Err(Problem::bad("the operation takes no body"));
     }
     let media = head
         .get(header::CONTENT_TYPE)

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Connections at one moment. When one more comes, the oldest is dropped.
+/// Connections at one moment, over TLS and without, also such as are still shaking hands. When one more
+/// comes, one is dropped, first of those that have asked nothing that they may ask.
 pub const CONNECTIONS_MAX: usize = 256;
 
 /// Requests that are being answered at one moment. One more is told to come again.

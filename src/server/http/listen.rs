@@ -1,8 +1,7 @@
 //! Listening, and one task for each connection.
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,86 +12,99 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::options::HttpOptions;
-use super::{View, limits, router};
-use crate::server::listen;
+use super::places::{Place, Places};
+use super::room::{Known, Room};
+use super::{View, limits, router, secure};
+use crate::security::tls::Tls;
+use crate::server::driver::Shared;
+use crate::server::listen::{self, Port};
 use crate::server::log::notice;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 64;
 
-/// Sockets that listen.
+/// Sockets that listen, with TLS and without.
 #[derive(Debug)]
 pub struct Listening {
-    listeners: Vec<TcpListener>,
-    number: u16,
+    plain: Option<Port>,
+    secure: Option<Port>,
 }
 
-/// Connections of all listeners, the oldest first.
-type Oldest = Arc<Mutex<VecDeque<AbortHandle>>>;
+/// How the client of a request comes.
+#[derive(Clone, Debug)]
+pub(super) struct Peer {
+    /// Where it is. An address of IPv4 is one, whatever socket it came to.
+    pub address: SocketAddr,
+    /// Whether it comes over TLS.
+    pub is_encrypted: bool,
+    /// Whom its certificate names.
+    pub identity: Option<Arc<str>>,
+    /// Whether it may ask.
+    pub known: Known,
+}
 
-/// Where the client of a request is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Peer(pub SocketAddr);
+/// What all connections of a listener share.
+#[derive(Clone)]
+struct Serving {
+    router: Router,
+    shared: Arc<Shared>,
+    /// TLS, where it goes over it.
+    tls: Option<Arc<Tls>>,
+    /// Connections of all listeners.
+    room: Arc<Mutex<Room<AbortHandle>>>,
+}
 
 /// Listens, if that was asked for.
 ///
 /// # Errors
-/// Why it cannot or may not, and what to do.
-pub fn open(options: &HttpOptions, is_managed: bool) -> Result<Option<Listening>, String> {
-    let Some(port) = options.http_port else {
-        return Ok(None);
+/// Why it cannot, and what to do.
+pub fn open(places: &Places) -> Result<Option<Listening>, String> {
+    let listen = |place: &Option<Place>, option: &str| match place {
+        None => Ok(None),
+        Some(place) => listen::listen(&place.addresses, place.port, BACKLOG)
+            .map(Some)
+            .map_err(|why| format!("{option}: {why}")),
     };
-    if !is_managed {
-        return Err("--http-port: management is switched off (--mgmt-enable no)".to_owned());
-    }
-    let addresses = addresses(&options.http_interface)?;
-    for (address, _) in &addresses {
-        if !address.to_canonical().is_loopback() {
-            return Err(format!(
-                "--http-interface: refusing to listen on {address}: it is not loopback, and management \
-                 over HTTP is not encrypted; let a proxy with TLS stand before the loopback"
-            ));
-        }
-    }
-    let port =
-        listen::listen(&addresses, port, BACKLOG).map_err(|why| format!("--http-port: {why}"))?;
-    Ok(Some(Listening {
-        listeners: port.listeners,
-        number: port.number,
-    }))
-}
-
-fn addresses(interface: &str) -> Result<Vec<(IpAddr, bool)>, String> {
-    use std::net::ToSocketAddrs;
-    let bare = interface.trim_start_matches('[').trim_end_matches(']');
-    if let Ok(address) = bare.parse() {
-        return Ok(vec![(address, false)]);
-    }
-    match (interface, 0).to_socket_addrs() {
-        Ok(found) => Ok(found.map(|address| (address.ip(), false)).collect()),
-        Err(error) => Err(format!(
-            "--http-interface {interface}: neither an address nor the name of a host ({error})"
-        )),
-    }
+    let plain = listen(&places.plain, "--http-port")?;
+    let secure = listen(&places.secure, "--https-port")?;
+    let is_asked = plain.is_some() || secure.is_some();
+    Ok(is_asked.then_some(Listening { plain, secure }))
 }
 
 /// Serves until its task is ended, and with it all connections.
 pub async fn run(listening: Listening, view: Arc<View>) {
-    let number = listening.number;
-    let families = families(&listening.listeners);
-    notice!(
-        "Network",
-        "Management over HTTP on {families} port {number}"
-    );
-    let router = router::router(view);
-    let oldest = Oldest::default();
+    let shared = view.shared.clone();
+    let tls = shared.tls.clone();
+    let plain = Serving {
+        router: router::router(view),
+        shared,
+        tls: None,
+        room: Arc::default(),
+    };
+    let secure = Serving {
+        tls,
+        ..plain.clone()
+    };
     let mut accepting = JoinSet::new();
-    for listener in listening.listeners {
-        accepting.spawn(accept(listener, router.clone(), oldest.clone()));
+    for (scheme, port, serving) in [
+        ("HTTP", listening.plain, plain),
+        ("HTTPS", listening.secure, secure),
+    ] {
+        let Some(port) = port else {
+            continue;
+        };
+        let (number, families) = (port.number, families(&port.listeners));
+        notice!(
+            "Network",
+            "Management over {scheme} on {families} port {number}"
+        );
+        for listener in port.listeners {
+            accepting.spawn(accept(listener, serving.clone()));
+        }
     }
     while accepting.join_next().await.is_some() {}
 }
@@ -109,27 +121,28 @@ fn families(listeners: &[TcpListener]) -> &'static str {
     }
 }
 
-/// Makes room for one more connection: the oldest of all goes when there are too many.
-fn make_room(oldest: &mut VecDeque<AbortHandle>) {
-    oldest.retain(|one| !one.is_finished());
-    if oldest.len() >= limits::CONNECTIONS_MAX
-        && let Some(dropped) = oldest.pop_front()
-    {
-        tracing::warn!(target: "Network", "too many connections over HTTP: the oldest is dropped");
-        dropped.abort();
-    }
-}
-
-async fn accept(listener: TcpListener, router: Router, oldest: Oldest) {
+async fn accept(listener: TcpListener, serving: Serving) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
-                    let mut oldest = oldest.lock();
-                    make_room(&mut oldest);
-                    oldest.push_back(connections.spawn(connection(stream, peer, router.clone())));
+                    let peer = Peer {
+                        address: SocketAddr::new(peer.ip().to_canonical(), peer.port()),
+                        is_encrypted: false,
+                        identity: None,
+                        known: Known::default(),
+                    };
+                    let (host, known) = (peer.address.ip(), peer.known.clone());
+                    // Held over both, so that there are never more than there may be.
+                    let mut room = serving.room.lock();
+                    if let Some(dropped) = room.make(limits::CONNECTIONS_MAX, AbortHandle::is_finished) {
+                        tracing::warn!(target: "Network", "too many connections over HTTP: one is dropped");
+                        dropped.abort();
+                    }
+                    let connection = connections.spawn(connection(stream, peer, serving.clone()));
+                    room.push(host, known, connection);
                 }
                 Err(error) => {
                     tracing::error!(target: "Network", "cannot accept a connection over HTTP: {error}");
@@ -141,10 +154,32 @@ async fn accept(listener: TcpListener, router: Router, oldest: Oldest) {
     }
 }
 
-async fn connection(stream: TcpStream, peer: SocketAddr, router: Router) {
+async fn connection(stream: TcpStream, peer: Peer, serving: Serving) {
+    let Serving {
+        router,
+        shared,
+        tls,
+        ..
+    } = serving;
+    let Some(tls) = tls else {
+        return serve(stream, peer, router).await;
+    };
+    if let Some(stream) = secure::shake_hands(stream, peer.address, &tls, &shared).await {
+        let peer = Peer {
+            is_encrypted: true,
+            identity: secure::identity(&stream).map(Arc::from),
+            ..peer
+        };
+        serve(stream, peer, router).await;
+    }
+}
+
+/// Answers requests until the client ends, or says what is none.
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, peer: Peer, router: Router) {
+    let address = peer.address;
     let serve = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
         let mut request: Request = request.map(Body::new);
-        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(peer.clone());
         let mut router = router.clone();
         async move {
             let answer = tower_service::Service::call(&mut router, request).await;
@@ -158,6 +193,6 @@ async fn connection(stream: TcpStream, peer: SocketAddr, router: Router) {
         .serve_connection(TokioIo::new(stream), serve)
         .await;
     if let Err(error) = ended {
-        tracing::debug!(target: "Network", "{peer}: a connection over HTTP ended: {error}");
+        tracing::debug!(target: "Network", "{address}: a connection over HTTP ended: {error}");
     }
 }

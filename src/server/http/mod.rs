@@ -17,10 +17,14 @@ mod listen;
 mod look;
 mod metrics;
 mod options;
+mod places;
 mod query;
 mod rights;
+mod room;
 mod router;
+mod secure;
 
 pub use self::listen::{Listening, open, run};
 pub use self::look::View;
 pub use self::options::HttpOptions;
+pub use self::places::{Places, places};
