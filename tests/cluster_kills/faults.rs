@@ -40,10 +40,14 @@ pub enum Fault {
     Bridge,
     /// Each hears the two beside it alone.
     Ring,
+    /// It is killed, and its disk is lost: what starts in its place joins with nothing.
+    Wipe,
+    /// Another one is asked to take it out, and a new one joins in its place.
+    TakeOut,
 }
 
 /// All of them, by the names that they are asked for with, and how many members it takes.
-const FAULTS: [(&str, Fault, usize); 10] = [
+const FAULTS: [(&str, Fault, usize); 12] = [
     ("kill", Fault::Kill, 3),
     ("freeze", Fault::Freeze, 3),
     ("cut", Fault::CutFromOthers, 3),
@@ -55,10 +59,12 @@ const FAULTS: [(&str, Fault, usize); 10] = [
     ("halves", Fault::Halves, 5),
     ("bridge", Fault::Bridge, 5),
     ("ring", Fault::Ring, 5),
+    ("wipe", Fault::Wipe, 3),
+    ("take-out", Fault::TakeOut, 3),
 ];
 
 /// What happens where nothing is asked for.
-const USUAL: &str = "kill,freeze,cut,unplug,one-way,kill-all";
+const USUAL: &str = "kill,wipe,freeze,cut,take-out,unplug,one-way,kill-all";
 
 impl Fault {
     /// What is to happen, in turn.
@@ -109,6 +115,21 @@ impl Run<'_> {
             Fault::KillAll => {
                 (0..members).try_for_each(|at| self.kill(at))?;
                 self.members.iter_mut().for_each(Member::start);
+            }
+            Fault::Wipe => {
+                self.kill(at)?;
+                self.members[at].wipe();
+                self.others_serve(&[number], fault, lasts).await?;
+                self.members[at].start();
+            }
+            Fault::TakeOut => {
+                let name = self.members[at].name()?;
+                let asked = *self.random.pick(&others).expect("there are others");
+                self.members[asked - 1].take_out(&name)?;
+                self.members[at].ended(true)?;
+                self.members[at].wipe();
+                self.others_serve(&[number], fault, lasts).await?;
+                self.members[at].start();
             }
             Fault::Freeze => {
                 self.members[at].signal("STOP");

@@ -60,6 +60,7 @@ impl Member {
                 self.directory.text(),
             ])
             .args(["--auth", "no", "--port", &network::PORT.to_string()])
+            .args(["--http-port", &network::HTTP_PORT.to_string()])
             .args(["--cluster-name", "kills", "--cluster-key-file", &self.key])
             .args(["--cluster-peers", &self.peers])
             .arg("--cluster-listen")
@@ -72,6 +73,44 @@ impl Member {
             .expect("the broker was built");
         self.log = process.stderr.take().map(lines);
         self.process = Some(process);
+    }
+
+    /// Its disk is lost. It does not run.
+    pub fn wipe(&mut self) {
+        self.directory = Directory::new();
+    }
+
+    /// What its store is called, as it said when it started.
+    ///
+    /// # Errors
+    /// It has not said so.
+    pub fn name(&mut self) -> Result<String, String> {
+        let line = self.line("This is member");
+        let name = line.as_deref().and_then(|line| line.rsplit(' ').next());
+        let name = name.map(str::to_owned);
+        name.ok_or_else(|| format!("says not who it is: {}", self.tail()))
+    }
+
+    /// Asks it to take a member out of the cluster, and waits until that is done.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn take_out(&self, name: &str) -> Result<(), String> {
+        let url = format!("http://127.0.0.1:{}", network::HTTP_PORT);
+        let output = Command::new("ip")
+            .args(["netns", "exec", &network::namespace(self.number)])
+            .arg(env!("CARGO_BIN_EXE_ferrymq"))
+            .args(["cluster", "remove", name, "--url", &url])
+            .output()
+            .map_err(|error| error.to_string())?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(format!(
+                "member {} does not take out {name}: {}",
+                self.number,
+                String::from_utf8_lossy(&output.stderr)
+            )),
+        }
     }
 
     /// Sends its process a signal.

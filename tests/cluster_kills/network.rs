@@ -16,6 +16,9 @@ pub const PORT: u16 = 5672;
 /// The port of every member for the others.
 pub const PEER_PORT: u16 = 5673;
 
+/// The port of every member for management, on the loopback of its namespace.
+pub const HTTP_PORT: u16 = 15672;
+
 /// In the process that has the namespaces: the number of the one that started it for that. Others that
 /// this one starts have namespaces of their own.
 const INSIDE: &str = "FERRYMQ_INSIDE_NAMESPACES";
