@@ -10,6 +10,7 @@
 //! - space: what the journal takes after much has passed through while a little stays;
 //! - recovery: how fast a broker that was killed has its messages back.
 
+#[allow(dead_code)]
 mod process;
 
 use std::fs::{self, OpenOptions};

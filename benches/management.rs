@@ -16,9 +16,8 @@
 
 mod process;
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::net::TcpListener;
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -27,6 +26,7 @@ use ferrymq::client::{Client, Flow, Message, Options, Session, Subscription, uni
 use ferrymq::load::usage;
 use ferrymq::wire::url::Url;
 use ferrymq::wire::{self, ExchangeBind, Map, MessageSubscribe, QueueDeclare, ReplyTo, Value};
+use process::Load;
 
 /// Queues, all under load.
 const QUEUES: usize = 1000;
@@ -42,8 +42,6 @@ const ROUNDS: usize = 5;
 
 /// Tellings whose cost is taken without load.
 const TELLINGS: u32 = 20;
-
-const FERRYMQ: &str = env!("CARGO_BIN_EXE_ferrymq");
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -89,15 +87,9 @@ impl Broker {
         })
     }
 
-    /// The load tool, for as long as it is let.
+    /// Load on all queues, for as long as it is let.
     fn load(&self) -> Result<Load, Failure> {
-        let child = Command::new(FERRYMQ)
-            .args(["bench", "queues", "--queues", &QUEUES.to_string()])
-            .args(["--duration", "86400", "--progress", "never"])
-            .args(["--url", &format!("127.0.0.1:{}", self.port)])
-            .stdout(Stdio::null())
-            .spawn()?;
-        Ok(Load(child))
+        Load::start(self.port, &["queues", "--queues", &QUEUES.to_string()])
     }
 
     async fn session(&self) -> Result<(Client, Session), Failure> {
@@ -110,23 +102,12 @@ impl Broker {
     /// What Prometheus reads.
     async fn scrape(&self) -> Result<String, Failure> {
         let port = self.http_port;
-        tokio::task::spawn_blocking(move || {
-            let mut socket = TcpStream::connect(("127.0.0.1", port))?;
-            let head = "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
-            socket.write_all(head.as_bytes())?;
-            let mut text = String::new();
-            socket.read_to_string(&mut text)?;
-            Ok(text)
-        })
-        .await?
+        Ok(tokio::task::spawn_blocking(move || process::http(port, "GET", "/metrics")).await??)
     }
 
     /// Messages that have come into queues so far.
     async fn messages(&self) -> Result<u64, Failure> {
-        let text = self.scrape().await?;
-        let mut lines = text.lines();
-        let line = lines.find_map(|line| line.strip_prefix("ferrymq_messages_enqueued_total "));
-        Ok(line.ok_or("no count of messages")?.trim().parse()?)
+        process::enqueued(&self.scrape().await?)
     }
 
     fn cpu(&self) -> Result<Duration, Failure> {
@@ -138,26 +119,6 @@ impl Drop for Broker {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-    }
-}
-
-/// The load tool's process, killed when this is dropped.
-struct Load(Child);
-
-impl Load {
-    /// Whether it still runs: it does not end of itself.
-    fn check(&mut self) -> Result<(), Failure> {
-        match self.0.try_wait()? {
-            None => Ok(()),
-            Some(status) => Err(format!("the load has ended: {status}").into()),
-        }
-    }
-}
-
-impl Drop for Load {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

@@ -133,6 +133,9 @@ impl Shared {
     }
 }
 
+/// What it says when all its tasks are there.
+pub const BEGUN: &str = "begun";
+
 /// Loads a broker until it is gone, or the members of a group until standard input ends. Progress
 /// goes to standard output; the last line is `end`. `backlog` messages are in the queues already.
 pub fn run(
@@ -176,10 +179,10 @@ pub fn run(
 async fn load(shared: &Arc<Shared>, seed: u64) -> Vec<String> {
     let mut tasks = JoinSet::new();
     let mut failed = Vec::new();
-    if let Err(error) = start(shared, seed, &mut tasks).await
-        && !is_end_of_broker(&error)
-    {
-        failed.push(format!("while it started: {error}"));
+    match start(shared, seed, &mut tasks).await {
+        Ok(()) => println!("{BEGUN}"),
+        Err(error) if is_end_of_broker(&error) => {}
+        Err(error) => failed.push(format!("while it started: {error}")),
     }
     if shared.is_group() {
         let shared = shared.clone();

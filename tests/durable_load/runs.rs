@@ -61,6 +61,8 @@ pub struct Load {
     ledger: PathBuf,
     life: u32,
     confirmed: u64,
+    /// Whether all its tasks are there.
+    has_begun: bool,
 }
 
 /// Where the client of a life writes. It is for whoever knows the verdict to remove it.
@@ -97,16 +99,18 @@ impl Load {
             ledger,
             life,
             confirmed: 0,
+            has_begun: false,
         }
     }
 
-    /// Waits until it has seen so many confirmations, or has ended.
+    /// Waits until all of it has begun and it has seen so many confirmations, or it has ended: what
+    /// happens then meets load, and nobody who still connects.
     ///
     /// # Errors
     /// Neither comes in time.
     pub fn wait_for_confirmed(&mut self, count: u64) -> Result<(), String> {
         let end = Instant::now() + PATIENCE * 3;
-        while self.confirmed < count {
+        while self.confirmed < count || !self.has_begun {
             let left = end.saturating_duration_since(Instant::now());
             match self.out.recv_timeout(left) {
                 Ok(line) if line == "end" => return Ok(()),
@@ -132,6 +136,7 @@ impl Load {
         if let Some(confirmed) = line.strip_prefix("confirmed ") {
             self.confirmed = confirmed.parse().expect("a number");
         }
+        self.has_begun |= line == client::BEGUN;
     }
 
     /// Waits for its end and reads what it wrote. Gives how many confirmations it saw.
