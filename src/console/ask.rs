@@ -247,7 +247,15 @@ impl Asking<'_> {
                     .map_err(|error| wrong(format!("no JSON: {error}")))?;
                 let flags = flags(&[("dry_run", *dry_run), ("prune", *prune)]);
                 let path = format!("/api/definitions{flags}");
-                let answer = self.client.ask(Method::POST, &path, Some(&document))?;
+                let answer = self.client.ask(Method::POST, &path, Some(&document));
+                // What the document names and is not there is no noun that was asked for.
+                let answer = answer.map_err(|failure| match failure.exit {
+                    Exit::NotFound => Failure {
+                        exit: Exit::Failed,
+                        ..failure
+                    },
+                    _ => failure,
+                })?;
                 match self.is_json {
                     true => print(&format!("{answer}\n"))?,
                     false => print(&difference(&answer))?,
@@ -256,7 +264,7 @@ impl Asking<'_> {
                     Some(_) => Err(Failure::new(
                         Exit::Failed,
                         "conflict",
-                        "what is there is different: the import would be refused",
+                        "the import would be refused, for what begins with !",
                     )),
                     None => Ok(()),
                 }

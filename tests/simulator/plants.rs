@@ -332,7 +332,9 @@ struct Forgetful;
 
 impl Fault for Forgetful {
     fn carried(state: &mut Vec<u8>) {
-        if let Some(last) = state.iter().rposition(|octet| *octet != 0) {
+        // The last octet is the level: a snapshot of another one is refused, and not taken.
+        let counted = state.len().saturating_sub(1);
+        if let Some(last) = state[..counted].iter().rposition(|octet| *octet != 0) {
             state[last] = 0;
         }
     }

@@ -156,10 +156,12 @@ impl Core {
             if self.exchange_names.contains_key(name) {
                 return Err(there_already("exchange", name));
             }
-            self.declared(declare)?;
+            let of_it = |refusal| of("exchange", name, refusal);
+            self.declared(declare).map_err(of_it)?;
             // Alternates stand in front of those that have them.
             let alternate = declare.alternate_exchange.as_deref();
-            self.check_alternate(alternate, &made, names)?;
+            self.check_alternate(alternate, &made, names)
+                .map_err(of_it)?;
             made.insert(name);
         }
         self.see_room_for_exchanges(made.len())
@@ -172,7 +174,8 @@ impl Core {
             if self.queue_names.contains_key(name) {
                 return Err(there_already("queue", name));
             }
-            self.check_alternate(declare.alternate_exchange.as_deref(), &made, names)?;
+            self.check_alternate(declare.alternate_exchange.as_deref(), &made, names)
+                .map_err(|refusal| of("queue", name, refusal))?;
             let arguments = declare.arguments.clone().unwrap_or_default();
             Settings::of(name, &arguments, &self.options).map_err(|text| {
                 refuse(ErrorCode::INVALID_ARGUMENT, format_args!("{name}: {text}"))
@@ -337,6 +340,12 @@ impl Core {
         }
         Ok(id)
     }
+}
+
+/// A refusal with what it is about.
+fn of(what: &str, name: &str, refusal: Refusal) -> Refusal {
+    let text = format!("{what} {name}: {}", refusal.text);
+    Refusal { text, ..refusal }
 }
 
 fn there_already(what: &str, name: impl std::fmt::Display) -> Refusal {

@@ -154,7 +154,7 @@ impl<M: Machine> Member<M> {
     }
 
     /// Whether it was taken out of the group, as far as it knows.
-    fn is_out(&self) -> bool {
+    pub(super) fn is_out(&self) -> bool {
         self.machine.last_epoch(self.id()) == limits::EPOCH_OF_WHO_LEFT
     }
 

@@ -623,7 +623,11 @@ impl<M: Machine> Member<M> {
     pub(super) fn renew(&mut self) {
         self.outboxes.wake_all(&mut self.woken);
         self.outboxes.close_all();
-        let known = self.machine.last_epoch(self.id());
+        // Who was taken out has no epoch left: whatever it proposes is of a closed one.
+        let known = match self.is_out() {
+            true => 0,
+            false => self.machine.last_epoch(self.id()),
+        };
         let highest = self.promised.epoch.max(known);
         self.promised.epoch = match self.settings.plant {
             Plant::EpochKept => highest.max(1),

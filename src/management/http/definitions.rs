@@ -16,7 +16,7 @@ use super::problem::{Kind, Problem};
 use super::request::{self, Members, short};
 use crate::broker::arguments::is_session_scoped;
 use crate::broker::exchange::pattern::normal;
-use crate::broker::exchanges::{is_reserved, own_type};
+use crate::broker::exchanges::own_type;
 use crate::broker::limits::IMPORTED_DEFINITIONS_MAX;
 use crate::broker::management::{Face, Import};
 use crate::qmf::broker as schema;
@@ -47,7 +47,7 @@ pub struct Definitions {
 /// Whether an exchange is the broker's own.
 fn is_own(exchange: &str) -> bool {
     let is_face = Face::ALL.iter().any(|(_, name, _)| *name == exchange);
-    exchange.is_empty() || is_reserved(exchange) || is_face
+    exchange.is_empty() || own_type(exchange).is_some() || is_face
 }
 
 fn flag(object: &Object, name: &str) -> bool {
@@ -220,8 +220,7 @@ impl Definitions {
         }
     }
 
-    /// The same with the keys of topic exchanges as the broker shows them: those that match the same
-    /// are one.
+    /// The same with binding keys as the broker keeps them: those that match the same are one.
     fn normal(mut self, there: &Definitions) -> Definitions {
         let bindings = std::mem::take(&mut self.bindings);
         for mut binding in bindings.into_values() {
@@ -232,9 +231,7 @@ impl Definitions {
                 Some(exchange) => Some(exchange.r#type.as_str()),
                 None => own_type(name),
             };
-            if r#type == Some("topic") {
-                binding.binding_key = normal(&binding.binding_key);
-            }
+            binding.binding_key = kept_key(r#type.unwrap_or_default(), &binding.binding_key);
             self.bindings.insert(bound(&binding), binding);
         }
         self
@@ -261,6 +258,16 @@ impl Definitions {
             "queues": self.queues.values().map(show_queue).collect::<Vec<_>>(),
             "bindings": self.bindings.values().map(show_binding).collect::<Vec<_>>(),
         })
+    }
+}
+
+/// A binding key as an exchange of a type keeps it.
+pub fn kept_key(r#type: &str, key: &str) -> Text {
+    match r#type {
+        "topic" => normal(key),
+        // It looks at no key.
+        "fanout" => Text::default(),
+        _ => key.into(),
     }
 }
 

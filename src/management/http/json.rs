@@ -3,7 +3,8 @@
 //! Numbers of any width are numbers, text and octets that are text are strings. What JSON has no type
 //! for is an object with one member whose name begins with `$`, so that it can be read back: octets are
 //! `{"$hex": "00ff"}`, a UUID is `{"$uuid": "..."}`, and a floating point number that is none is
-//! `{"$float": "NaN"}`, or `inf` or `-inf`.
+//! `{"$float": "NaN"}`, or `inf` or `-inf`. A map that could be taken for one of these is
+//! `{"$map": {...}}`.
 
 use serde_json::{Map as JsonMap, Number, Value as Json};
 
@@ -20,6 +21,14 @@ const UUID: &str = "$uuid";
 /// The member that holds a floating point number that JSON has not.
 const FLOAT: &str = "$float";
 
+/// The member that holds a map which could be taken for one of these.
+const MAP: &str = "$map";
+
+fn looks_tagged(map: &Map) -> bool {
+    let mut names = map.iter().map(|(name, _)| name);
+    names.next().is_some_and(|name| name.starts_with('$')) && names.next().is_none()
+}
+
 /// A value of AMQP 0-10.
 pub fn of_value(value: &Value) -> Json {
     match value {
@@ -34,7 +43,10 @@ pub fn of_value(value: &Value) -> Json {
         },
         Value::Char8(octet) => Json::String(char::from(*octet).into()),
         Value::Uuid(octets) => tagged(UUID, UuidText(octets).to_string()),
-        Value::Map(map) => of_map(map),
+        Value::Map(map) => match looks_tagged(map) {
+            true => Json::Object(JsonMap::from_iter([(MAP.to_owned(), of_map(map))])),
+            false => of_map(map),
+        },
         Value::List(items) => Json::Array(items.iter().map(of_value).collect()),
         other => match (other.as_i64(), other.as_str(), other.as_items()) {
             (Some(number), _, _) => Json::from(number),
@@ -126,9 +138,12 @@ fn value_at(json: &Json, depth: usize) -> Result<Value, String> {
             let items = items.iter().map(|item| value_at(item, depth + 1));
             Value::List(items.collect::<Result<_, _>>()?)
         }
-        Json::Object(members) => match untagged(members)? {
-            Some(value) => value,
-            None => Value::Map(map_at(members, depth)?),
+        Json::Object(members) => match (untagged(members)?, members.get(MAP)) {
+            (Some(value), _) => value,
+            (None, Some(Json::Object(tagged))) if members.len() == 1 => {
+                Value::Map(map_at(tagged, depth)?)
+            }
+            (None, _) => Value::Map(map_at(members, depth)?),
         },
     })
 }
@@ -198,6 +213,8 @@ mod tests {
             Value::I64(-3),
             Value::F64(1.5),
             Value::F64(f64::NAN),
+            Value::Map(Map::from_iter([("$uuid", Value::Str8("x".into()))])),
+            Value::Map(Map::from_iter([("$map", Value::Map(Map::new()))])),
             Value::F32(f32::NEG_INFINITY),
             Value::Vbin8(vec![0, 255]),
             Value::Vbin16(b"text".to_vec()),

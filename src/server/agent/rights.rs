@@ -162,6 +162,20 @@ impl Sight {
                     *property = None;
                 }
             }
+            self.cover_peer(object);
+        }
+    }
+
+    /// Leaves out to which queue a queue is redirected, if that is not seen.
+    fn cover_peer(&self, object: &mut qmf::Object) {
+        let names = object.class().statistics.iter();
+        let values = names.zip(object.values.statistics.iter_mut());
+        for (_, value) in values.filter(|(named, _)| named.value_name == "redirectPeer") {
+            if let Datum::ShortText(name) = value
+                && !self.sees_named(&ObjectName::queue(name))
+            {
+                name.clear();
+            }
         }
     }
 
@@ -199,17 +213,23 @@ impl Sight {
 
     /// Whether an event is told of: it names no queue and no exchange that is not seen.
     pub fn hears(&self, event: &qmf::Event) -> bool {
-        let arguments = event.class.arguments.iter().zip(&event.arguments);
-        arguments.into_iter().all(|(argument, value)| {
-            let of = match argument.name {
-                "qName" | "qTarget" => ObjectName::queue,
-                "exName" | "altEx" => ObjectName::exchange,
+        let arguments = || event.class.arguments.iter().zip(&event.arguments);
+        let text = |value: &Datum| match value {
+            Datum::ShortText(text) => text.clone(),
+            _ => Text::default(),
+        };
+        let kind = arguments().find(|(argument, _)| argument.name == "objectType");
+        let kind = kind.map(|(_, value)| text(value)).unwrap_or_default();
+        arguments().all(|(argument, value)| {
+            let of = match (argument.name, kind.as_str()) {
+                ("qName" | "qTarget" | "queueName", _) | ("objectName", "queue") => {
+                    ObjectName::queue
+                }
+                ("exName" | "altEx", _) | ("objectName", "exchange") => ObjectName::exchange,
                 _ => return true,
             };
-            match value {
-                Datum::ShortText(name) if !name.is_empty() => self.sees_named(&of(name)),
-                _ => true,
-            }
+            let name = text(value);
+            name.is_empty() || self.sees_named(&of(&name))
         })
     }
 }
@@ -301,6 +321,9 @@ fn command_of(action: &Action) -> Option<Command> {
     })
 }
 
+/// Definitions of an import of which it is told that they are denied.
+const DENIALS_TOLD_MAX: usize = 20;
+
 /// Whether a user may have all of an import done, and how many queues he may have made then. What depends
 /// on what is there else is denied: an import carries no other conditions.
 fn check_import(shared: &Shared, requester: &Requester, import: &mut Import) -> Result<(), Fault> {
@@ -331,6 +354,7 @@ fn check_import(shared: &Shared, requester: &Requester, import: &mut Import) -> 
         .cloned()
         .map(Command::ExchangeDelete);
     let commands: Vec<Command> = made.chain(gone).chain(also).collect();
+    let mut denied = Vec::new();
     for command in commands {
         let text = match rights.verdict(&command) {
             Verdict::Allowed => continue,
@@ -345,9 +369,41 @@ fn check_import(shared: &Shared, requester: &Requester, import: &mut Import) -> 
                 requester.user
             ),
         };
-        return Err(Fault::exception(format!("unauthorized-access: {text}")));
+        denied.push(format!("{}: {text}", definition(&command)));
     }
-    Ok(())
+    let told = denied.len().min(DENIALS_TOLD_MAX);
+    let more = match denied.len() - told {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    match told {
+        0 => Ok(()),
+        _ => {
+            let all = denied[..told].join("; ");
+            Err(Fault::exception(format!(
+                "unauthorized-access: {all}{more}"
+            )))
+        }
+    }
+}
+
+/// What a command of an import is about, in words.
+fn definition(command: &Command) -> String {
+    match command {
+        Command::ExchangeDeclare(declare) => format!("exchange {}", declare.exchange),
+        Command::ExchangeDelete(delete) => format!("exchange {}", delete.exchange),
+        Command::QueueDeclare(declare) => format!("queue {}", declare.queue),
+        Command::QueueDelete(delete) => format!("queue {}", delete.queue),
+        Command::ExchangeBind(bind) => format!(
+            "binding {}/{}/{}",
+            bind.exchange, bind.queue, bind.binding_key
+        ),
+        Command::ExchangeUnbind(unbind) => format!(
+            "binding {}/{}/{}",
+            unbind.exchange, unbind.queue, unbind.binding_key
+        ),
+        other => other.name().to_owned(),
+    }
 }
 
 /// Whether a user may do what AMQP has no command for. Where it depends on the exchange that is the queue's

@@ -14,11 +14,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::listen::Peer;
+use crate::broker::event::Event;
 use crate::broker::management::Requester;
 use crate::management::http::{Kind, Problem};
 use crate::security::sasl::{FAILED, Mechanism, SHUT_OUT, Step};
 use crate::server::driver::Shared;
-use crate::wire::Text;
+use crate::wire::{Map, Text};
 
 /// For whom a request is; a free one is for everybody.
 ///
@@ -111,6 +112,14 @@ fn proved(peer: &Peer, head: &HeaderMap, shared: &Shared) -> Result<Text, Proble
         )),
         Step::Failed(why) => {
             shared.note_failure(host, &exchange, why);
+            shared.happenings.add(Event::ClientConnectFail {
+                requester: Requester {
+                    user: exchange.claimed().clone(),
+                    address: format!("http-{address}").into(),
+                },
+                reason: FAILED.into(),
+                properties: Map::new(),
+            });
             tracing::warn!(target: "Security", "http-{address}: {FAILED}: {why}");
             Err(unproved(FAILED))
         }

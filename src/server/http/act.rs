@@ -146,7 +146,13 @@ impl View {
     pub(super) async fn bind(&self, asking: &Asking) -> Result<Answer, Problem> {
         let exchange = paths::to_exchange(asking.part("exchange"));
         let bind = request::binding(exchange, asking.part("queue"), asking.body.clone())?;
-        let key = paths::of_key(&bind.binding_key);
+        let mut key = bind.binding_key.clone();
+        self.group.look(&mut |core: &Core| {
+            if let Some(found) = core.exchange_of_name(exchange) {
+                key = definitions::kept_key(found.kind.type_name(), &bind.binding_key);
+            }
+        });
+        let key = paths::of_key(&key);
         self.done(asking, Action::Bind(Box::new(bind))).await?;
         Ok(Answer::made(&asking.path, &key))
     }

@@ -255,11 +255,11 @@ async fn deal(view: Arc<View>, asking: &Asking) -> Result<Answer, Problem> {
         Deal::ExportDefinitions => view.export(asking).await,
         Deal::ImportDefinitions => view.import(asking).await,
         Deal::CallMethod => view.call(asking).await,
-        Deal::ListNodes => view.nodes(asking).await,
-        Deal::ShowNode => view.node(asking).await,
-        Deal::TakeOutNode => view.take_out(asking).await,
-        Deal::ShowLevel => view.show_level(asking).await,
-        Deal::RaiseLevel => view.raise(asking).await,
+        Deal::ListNodes
+        | Deal::ShowNode
+        | Deal::TakeOutNode
+        | Deal::ShowLevel
+        | Deal::RaiseLevel => of_members(&view, asking).await,
         Deal::Alive => Ok(Answer::json(json!({"status": "ok"}))),
         Deal::Ready => {
             view.ready(&asking.requester).await?;
@@ -277,6 +277,16 @@ async fn deal(view: Arc<View>, asking: &Asking) -> Result<Answer, Problem> {
         Deal::Events => events::stream(&view, asking),
         Deal::Metrics => metrics::sums(&view, asking).await,
         Deal::DetailedMetrics => metrics::detailed(&view, asking).await,
+    }
+}
+
+async fn of_members(view: &View, asking: &Asking) -> Result<Answer, Problem> {
+    match asking.operation.deal {
+        Deal::ShowNode => view.node(asking).await,
+        Deal::TakeOutNode => view.take_out(asking).await,
+        Deal::ShowLevel => view.show_level(asking).await,
+        Deal::RaiseLevel => view.raise(asking).await,
+        _ => view.nodes(asking).await,
     }
 }
 
@@ -463,7 +473,9 @@ impl View {
         let name = asking.part("node");
         let membership = self.shared.known_hosts.read().clone();
         let members = self.members(&membership);
-        let found = members.iter().find(|member| node_name(member.id) == name);
+        // Logs and QMF have it without zeros in front.
+        let id = u64::from_str_radix(name, 16).ok();
+        let found = members.iter().find(|member| Some(member.id.0) == id);
         let found = found.ok_or_else(|| Problem::not_found("node", name))?;
         let own = self.group.member();
         Ok(Answer::json(show_member(found, own, &membership)))
