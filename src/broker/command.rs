@@ -230,6 +230,13 @@ pub enum Command {
         /// Where clients find those that are there, in order.
         urls: Vec<Text>,
     },
+    /// The member can hold so much for a connection from now on, in all.
+    HeadroomMax {
+        /// The connection.
+        connection: ConnectionNumber,
+        /// Octets of messages. Fewer than before change nothing.
+        bytes: u64,
+    },
 }
 record_enum!(Command {
     0 = Session { at, id, sync, request },
@@ -256,6 +263,7 @@ record_enum!(Command {
     21 = Matching(matching),
     22 = Configure(options),
     23 = Members { parts, urls },
+    24 = HeadroomMax { connection, bytes },
 });
 
 impl Command {

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use super::branch::{Acquired, Branches};
 use super::command::{Batch, Command, Origin};
-use super::connections::Connections;
+use super::connections::{Connection, Connections};
 use super::dead::DeadCounters;
 use super::effect::{Applied, Out, Wants};
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
@@ -557,7 +557,12 @@ impl Core {
                 messages,
                 bytes,
             } => {
-                self.headroom(key(connection), messages, bytes, out);
+                let refill = |found: &mut Connection| found.refill(messages, bytes);
+                self.headroom(key(connection), refill, out);
+            }
+            Command::HeadroomMax { connection, bytes } => {
+                let raise = |found: &mut Connection| found.raise_headroom(bytes);
+                self.headroom(key(connection), raise, out);
             }
             Command::ConnectionOpen { .. }
             | Command::ConnectionEnd { .. }
