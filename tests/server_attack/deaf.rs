@@ -58,9 +58,7 @@ pub fn run(directory: &Directory, size: Size) -> Result<String, String> {
     let way = Way::Deaf;
     let mut attack = Attack::start(&broker, size, (way, size.deaf), HOSTS)?;
     attack.held()?;
-    for number in 0..size.deaf as usize {
-        while subscriptions(&mut publisher, &deaf_queue(number)) == 0 {}
-    }
+    wait_for_subscriptions(&mut publisher, size.deaf as usize, attack.patience())?;
     fill(&mut publisher, size.deaf as usize);
     let beside = rate(&mut publisher, &mut consumer, size.messages);
     let queued = size.deaf * u64::from(RING) * BODY_BYTES as u64;
@@ -187,6 +185,23 @@ fn subscriptions(client: &mut Client, queue: &str) -> u32 {
     });
     let result: wire::QueueQueryResult = value.parse().expect("the answer to a query");
     result.subscriber_count
+}
+
+/// Waits until all have subscribed but those with heartbeats: the broker may have cut them off already.
+fn wait_for_subscriptions(
+    client: &mut Client,
+    deaf: usize,
+    patience: Duration,
+) -> Result<(), String> {
+    let began = Instant::now();
+    for number in (0..deaf).filter(|number| !Way::Deaf.beats(*number)) {
+        while subscriptions(client, &deaf_queue(number)) == 0 {
+            if began.elapsed() > patience {
+                return Err(format!("consumer {number} does not subscribe"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Waits until so many are cut off for taking nothing; gives how many are.
