@@ -9,7 +9,7 @@
 //!
 //! `FERRYMQ_ATTACK` says how many connections. Without it there are a few hundred, which have little time,
 //! and only counts are judged; with it they have the usual ten seconds, and times are judged, too: when
-//! connections are closed, how long others wait for theirs, and what others still get done.
+//! connections are closed, and how long others wait for theirs.
 
 #[path = "server_attack/after_login.rs"]
 mod after_login;

@@ -2,7 +2,8 @@
 
 use super::attacker::Way;
 use super::scene::{
-    Attack, HOSTS, MESSAGES, Size, good_client, judge, memory, move_messages, start, warmed,
+    Attack, HOSTS, MESSAGES, Size, good_client, is_within, judge, memory, move_messages, start,
+    warmed,
 };
 use crate::durable_support::Directory;
 
@@ -30,7 +31,10 @@ pub fn idle(directory: &Directory, size: Size) -> Result<String, String> {
         &[
             (report.opened == size.connections, "some were refused"),
             (report.left == size.connections, "some were closed"),
-            (each <= EACH_MAX, "they took too much memory"),
+            (
+                is_within(each, EACH_MAX, size.connections),
+                "they took too much memory",
+            ),
             (
                 moved == MESSAGES,
                 "the good client did not move its messages",

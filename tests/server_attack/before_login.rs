@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::attacker::Way;
 use super::scene::{
-    Attack, HOSTS, MESSAGES, ONE_HOST, Size, dropped, good_client, judge, memory, move_messages,
-    start, warmed,
+    Attack, HOSTS, MESSAGES, ONE_HOST, Size, dropped, good_client, is_within, judge, memory,
+    move_messages, start, warmed,
 };
 use crate::durable_support::Directory;
 
@@ -46,7 +46,10 @@ fn one_quiet(directory: &Directory, size: Size, way: Way) -> Result<String, Stri
             (report.opened == size.connections, "not all were made"),
             (refused == 0, "some were refused"),
             (report.closed == size.connections, "not all were closed"),
-            (each <= EACH_MAX, "they took too much memory"),
+            (
+                is_within(each, EACH_MAX, size.connections),
+                "they took too much memory",
+            ),
             (
                 moved == MESSAGES,
                 "the good client did not move its messages",

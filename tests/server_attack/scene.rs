@@ -210,6 +210,15 @@ pub struct Memory {
     pub most: u64,
 }
 
+/// Octets that a broker takes for the first of many, as threads and buffers of all: of a few hundred
+/// connections they would be some thousand octets each.
+const FIRST_BYTES: u64 = 2 << 20;
+
+/// Whether so many connections that take `each` octets keep within `most`, on average.
+pub fn is_within(each: u64, most: u64, connections: u64) -> bool {
+    each * connections <= most * connections + FIRST_BYTES
+}
+
 /// What the broker takes of memory.
 pub fn memory(broker: &Broker) -> Result<Memory, String> {
     let path = format!("/proc/{}/status", broker.pid());
