@@ -552,19 +552,9 @@ impl Core {
                     self.known_completed(session, &commands);
                 }
             }
-            Command::Headroom {
-                connection,
-                messages,
-                bytes,
-            } => {
-                let refill = |found: &mut Connection| found.refill(messages, bytes);
-                self.headroom(key(connection), refill, out);
-            }
-            Command::HeadroomMax { connection, bytes } => {
-                let raise = |found: &mut Connection| found.raise_headroom(bytes);
-                self.headroom(key(connection), raise, out);
-            }
-            Command::ConnectionOpen { .. }
+            Command::Headroom { .. }
+            | Command::HeadroomMax { .. }
+            | Command::ConnectionOpen { .. }
             | Command::ConnectionEnd { .. }
             | Command::ConnectionDetails { .. }
             | Command::Agent { .. } => self.connection_command(member, command, out),
@@ -623,6 +613,18 @@ impl Core {
                 connection,
                 command,
             } => self.agent_command(key(connection), *command, out),
+            Command::Headroom {
+                connection,
+                messages,
+                bytes,
+            } => {
+                let refill = |found: &mut Connection| found.refill(messages, bytes);
+                self.headroom(key(connection), refill, out);
+            }
+            Command::HeadroomMax { connection, bytes } => {
+                let raise = |found: &mut Connection| found.raise_headroom(bytes);
+                self.headroom(key(connection), raise, out);
+            }
             _ => {}
         }
     }

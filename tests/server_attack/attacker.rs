@@ -69,7 +69,7 @@ impl Way {
 
     /// Whether a connection has heartbeats, of a second, and sends them.
     pub fn beats(self, number: usize) -> bool {
-        self == Way::Deaf && number % 10 == 0
+        self == Way::Deaf && number.is_multiple_of(10)
     }
 
     /// Whether the broker has to end a connection, sooner or later.
