@@ -331,6 +331,24 @@ fn headroom_never_exceeds_what_the_connection_began_with() {
 }
 
 #[test]
+fn headroom_that_is_raised_is_used_and_never_lowered() {
+    let broker = Broker::new();
+    let each = u64::from(size("q", "0"));
+    let connection = broker.connection_with(broker::MEMBER, 1000, each);
+    let session = connection.session("a");
+    session.declare("q");
+    session.publish_many("q", 0, 10);
+    session.subscribe("q", "d");
+    session.flow("d", u32::MAX);
+    assert_eq!(session.received(), ["0"]);
+    connection.holds(3 * each);
+    assert_eq!(session.received(), ["1", "2"]);
+    connection.holds(each);
+    connection.drained(u32::MAX, u64::MAX);
+    assert_eq!(session.received(), ["3", "4", "5"]);
+}
+
+#[test]
 fn slow_connection_leaves_messages_to_others() {
     let broker = Broker::new();
     let slow = broker

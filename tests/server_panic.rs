@@ -87,6 +87,7 @@ async fn a_driver_that_panics_ends_its_connection_and_is_told_of_at_the_end() {
     });
     let shared = Arc::new(Shared {
         happenings: Arc::new(Happenings::new(clock, false)),
+        strangers: Arc::default(),
         clock,
         registry: Registry::default(),
         config: BrokerConfig::default(),

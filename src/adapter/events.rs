@@ -63,7 +63,7 @@ impl Adapter {
     /// of it is in the batch. The headroom in `record` is set here.
     pub fn new(connection: ConnectionNumber, mut record: ConnectionRecord) -> Adapter {
         record.headroom_messages = limits::HEADROOM_MESSAGES;
-        record.headroom_bytes = limits::HEADROOM_BYTES;
+        record.headroom_bytes = limits::HEADROOM_BYTES_FIRST;
         let peer = record.peer.clone();
         let record = Box::new(record);
         Adapter {
@@ -384,18 +384,22 @@ impl Adapter {
         self.outflow.drained(octets);
     }
 
-    /// Puts into the batch what room there is again for deliveries, once that is half of all.
+    /// Puts into the batch what room there is again for deliveries, once that is half of all, and that there
+    /// is more once the peer is known to read.
     /// True when it did. The batch must have room.
     pub fn return_headroom(&mut self) -> bool {
-        let Some((messages, bytes)) = self.outflow.take_headroom() else {
-            return false;
-        };
-        self.batch.push(Command::Headroom {
-            connection: self.connection,
+        let connection = self.connection;
+        let raised = self.outflow.take_headroom_max();
+        let refilled = self.outflow.take_headroom();
+        let raise = raised.map(|bytes| Command::HeadroomMax { connection, bytes });
+        let refill = refilled.map(|(messages, bytes)| Command::Headroom {
+            connection,
             messages,
             bytes,
         });
-        true
+        let is_due = raise.is_some() || refill.is_some();
+        self.batch.extend(raise.into_iter().chain(refill));
+        is_due
     }
 
     /// Whether the client has left so many answers unread that no more of its commands are taken.

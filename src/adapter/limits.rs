@@ -6,8 +6,15 @@
 pub const HEADROOM_MESSAGES: u32 = 4096;
 
 /// Octets of messages that may be on their way to one socket, beside the last one, in the same
-/// sense. About what the kernel holds for a socket as well.
+/// sense, once its peer is known to read. About what the kernel holds for a socket as well.
 pub const HEADROOM_BYTES: u64 = 1024 * 1024;
+
+/// The same before that. Thousands of consumers that never read hold this.
+pub const HEADROOM_BYTES_FIRST: u64 = 128 * 1024;
+
+/// Octets that a socket has taken when its peer is known to read: more than the system keeps for one that
+/// does not (4 MiB here, and what the peer's system takes).
+pub const READ_BYTES_PROVEN: u64 = 16 * 1024 * 1024;
 
 /// Octets of a connection's output that are one mark of [`super::outflow`]: what has drained is
 /// known to this grain. A sixteenth of the headroom, so that a refill is never late by much.

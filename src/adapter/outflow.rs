@@ -18,8 +18,10 @@ struct Mark {
 
 /// Counts along one connection's output. Marks cover at least [`limits::MARK_BYTES`] but for the
 /// last, so their number is bounded by the output's size.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Outflow {
+    /// Octets of headroom.
+    headroom_bytes: u64,
     /// Octets that have left the output.
     drained: u64,
     marks: VecDeque<Mark>,
@@ -28,6 +30,19 @@ pub(super) struct Outflow {
     message_bytes: u64,
     /// In the output.
     answer_bytes: usize,
+}
+
+impl Default for Outflow {
+    fn default() -> Outflow {
+        Outflow {
+            headroom_bytes: limits::HEADROOM_BYTES_FIRST,
+            drained: 0,
+            marks: VecDeque::new(),
+            messages: 0,
+            message_bytes: 0,
+            answer_bytes: 0,
+        }
+    }
 }
 
 impl Outflow {
@@ -84,12 +99,23 @@ impl Outflow {
     /// the headroom gets there when the output has drained.
     pub(super) fn take_headroom(&mut self) -> Option<(u32, u64)> {
         let due = self.messages >= limits::HEADROOM_MESSAGES / 2
-            || self.message_bytes >= limits::HEADROOM_BYTES / 2;
+            || self.message_bytes >= self.headroom_bytes / 2;
         due.then(|| {
             (
                 std::mem::take(&mut self.messages),
                 std::mem::take(&mut self.message_bytes),
             )
+        })
+    }
+
+    /// How many octets of headroom there are from now on; None while nothing has changed. A peer that is
+    /// known to read has more.
+    pub(super) fn take_headroom_max(&mut self) -> Option<u64> {
+        let is_due = self.headroom_bytes < limits::HEADROOM_BYTES
+            && self.drained >= limits::READ_BYTES_PROVEN;
+        is_due.then(|| {
+            self.headroom_bytes = limits::HEADROOM_BYTES;
+            self.headroom_bytes
         })
     }
 
@@ -113,6 +139,24 @@ mod tests {
         let all = Some((limits::HEADROOM_MESSAGES, 100));
         assert_eq!(outflow.take_headroom(), all);
         assert_eq!(outflow.take_headroom(), None);
+    }
+
+    #[test]
+    fn a_peer_that_has_read_much_has_all_of_the_headroom_from_then_on() {
+        let mut outflow = Outflow::default();
+        let half = limits::HEADROOM_BYTES_FIRST / 2;
+        outflow.appended((0, 100), 0, (1, half));
+        outflow.drained(100);
+        assert_eq!(outflow.take_headroom(), Some((1, half)));
+        let left = limits::READ_BYTES_PROVEN as usize - 100;
+        outflow.drained(left - 1);
+        assert_eq!(outflow.take_headroom_max(), None);
+        outflow.drained(1);
+        assert_eq!(outflow.take_headroom_max(), Some(limits::HEADROOM_BYTES));
+        assert_eq!(outflow.take_headroom_max(), None);
+        outflow.appended((0, 100), 0, (1, half));
+        outflow.drained(100);
+        assert_eq!(outflow.take_headroom(), None, "half of what there is now");
     }
 
     #[test]

@@ -233,6 +233,13 @@ pub enum Command {
     },
     /// The levels that the versions know which members run, [`super::limits::MEMBERS_MAX`] at most.
     Levels(LevelsOf),
+    /// The member can hold so much for a connection from now on, in all.
+    HeadroomMax {
+        /// The connection.
+        connection: ConnectionNumber,
+        /// Octets of messages. Fewer than before change nothing.
+        bytes: u64,
+    },
 }
 record_enum!(Command {
     0 = Session { at, id, sync, request },
@@ -260,6 +267,7 @@ record_enum!(Command {
     22 = Configure(options),
     23 = Members { parts, urls },
     24 = Levels(levels),
+    25 = HeadroomMax { connection, bytes },
 });
 
 impl Command {

@@ -94,6 +94,13 @@ impl Connection {
         self.headroom_messages = messages.min(most_messages);
         self.headroom_bytes = bytes.min(most_bytes);
     }
+
+    /// The member can hold so many octets from now on, if that is more than before.
+    pub fn raise_headroom(&mut self, bytes: u64) {
+        let more = bytes.saturating_sub(self.record.headroom_bytes);
+        self.record.headroom_bytes += more;
+        self.headroom_bytes = self.headroom_bytes.saturating_add(signed(more));
+    }
 }
 
 fn signed(bytes: u64) -> i64 {

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use super::branch::{Acquired, Branches};
 use super::command::{Batch, Command, Origin};
-use super::connections::Connections;
+use super::connections::{Connection, Connections};
 use super::dead::DeadCounters;
 use super::effect::{Applied, Out, Wants};
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record, record_enum};
@@ -557,14 +557,9 @@ impl Core {
                     self.known_completed(session, &commands);
                 }
             }
-            Command::Headroom {
-                connection,
-                messages,
-                bytes,
-            } => {
-                self.headroom(key(connection), messages, bytes, out);
-            }
-            Command::ConnectionOpen { .. }
+            Command::Headroom { .. }
+            | Command::HeadroomMax { .. }
+            | Command::ConnectionOpen { .. }
             | Command::ConnectionEnd { .. }
             | Command::ConnectionDetails { .. }
             | Command::Agent { .. } => self.connection_command(member, command, out),
@@ -624,6 +619,18 @@ impl Core {
                 connection,
                 command,
             } => self.agent_command(key(connection), *command, out),
+            Command::Headroom {
+                connection,
+                messages,
+                bytes,
+            } => {
+                let refill = |found: &mut Connection| found.refill(messages, bytes);
+                self.headroom(key(connection), refill, out);
+            }
+            Command::HeadroomMax { connection, bytes } => {
+                let raise = |found: &mut Connection| found.raise_headroom(bytes);
+                self.headroom(key(connection), raise, out);
+            }
             _ => {}
         }
     }

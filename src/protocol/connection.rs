@@ -111,6 +111,8 @@ pub struct Connection {
     pub(super) suspended: BTreeMap<u16, Suspended>,
     /// Bytes of half-received messages, over all channels.
     pub(super) held_bytes: usize,
+    /// Broker: memory that what the peer has said of itself takes, in bytes.
+    pub(super) said_bytes: usize,
     /// The channel whose attach or detach the caller has been asked about.
     pub(super) question: Option<u16>,
     /// Events that did not come from polling: at most a few.
@@ -184,6 +186,7 @@ impl Connection {
             channels: Channels::default(),
             suspended: BTreeMap::new(),
             held_bytes: 0,
+            said_bytes: 0,
             question: None,
             events: VecDeque::new(),
             frames: 0,
@@ -329,6 +332,13 @@ impl Connection {
         self.input.len() + self.partial_controls.held_bytes() + self.held_bytes
     }
 
+    /// Bytes that the peer makes this connection and its owner hold before it is open, at most: buffers
+    /// that grow may be twice as large as what is in them, and what the peer says of itself is kept by
+    /// the owner.
+    pub fn stranger_bytes(&self) -> usize {
+        2 * self.held_bytes() + self.said_bytes
+    }
+
     /// The caller owes an answer; no event comes before it.
     pub fn is_waiting_for_answer(&self) -> bool {
         self.asks_about_connection() || self.question.is_some()
@@ -387,6 +397,15 @@ impl Connection {
             text: text.to_owned(),
             by: ClosedBy::Us,
         });
+    }
+
+    /// Sends `connection.close`, if that is not done, and takes nothing more of the peer, not the answer
+    /// either: for one that has sent too much already.
+    pub fn cut_off(&mut self, code: CloseCode, text: &str) {
+        self.close(code, text);
+        if self.state == State::Closing {
+            self.become_closed();
+        }
     }
 
     /// Sends a control as it is. Those that change what this layer knows (attached, detached,
@@ -457,6 +476,7 @@ impl Connection {
             }
         }
         self.held_bytes = 0;
+        self.said_bytes = 0;
         self.question = None;
         self.partial_controls = PartialControls::default();
     }
@@ -573,7 +593,12 @@ impl Connection {
             }
         };
         match decoded {
-            Ok(control) => self.control(frame.channel, control),
+            Ok((control, bytes)) => {
+                if matches!(control, Control::ConnectionStartOk(_)) {
+                    self.said_bytes = bytes;
+                }
+                self.control(frame.channel, control)
+            }
             Err(text) => self.unexpected(text),
         }
     }
@@ -628,12 +653,15 @@ impl Connection {
     }
 }
 
-fn decode_control(segment: &[u8], state: State) -> Result<Control, String> {
+/// The control, and how many bytes of memory its values take.
+fn decode_control(segment: &[u8], state: State) -> Result<(Control, usize), String> {
     let mut cursor = match state {
         State::Opened => Cursor::new(segment),
         _ => Cursor::with_budget(segment, limits::UNAUTHENTICATED_DECODED_BYTES_MAX),
     };
-    Control::decode(&mut cursor).map_err(|error| error.to_string())
+    let budget = cursor.budget();
+    let control = Control::decode(&mut cursor).map_err(|error| error.to_string())?;
+    Ok((control, budget - cursor.budget()))
 }
 
 fn is_session_control(control: &Control) -> bool {

@@ -14,6 +14,7 @@
 //! reading them can still accept, release and cancel, which is what frees its messages.
 
 mod login;
+mod trace;
 
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind, IoSlice};
@@ -24,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, BytesMut};
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
@@ -37,6 +38,7 @@ use super::peers::steward::KnownHosts;
 use super::registry::Registry;
 use super::rights::{self, Rights};
 use super::socket::{Carriage, Socket};
+use super::strangers::{Stranger, Strangers};
 use super::traffic::Counts;
 use crate::adapter::{Adapter, DtxTimeouts};
 use crate::broker::ids::{ConnectionKey, ConnectionNumber};
@@ -82,6 +84,8 @@ pub struct Shared {
     pub is_stamping: AtomicBool,
     /// What has happened that an agent is to have told.
     pub happenings: Arc<Happenings>,
+    /// What those hold that are not open.
+    pub strangers: Arc<Strangers>,
 }
 
 impl Shared {
@@ -114,6 +118,8 @@ pub struct Driver {
     mechanism: Text,
     /// Octets that have come and gone.
     bytes: (u64, u64),
+    /// Until it is open.
+    stranger: Option<Stranger>,
     open: Option<Open>,
     sleep: Option<Pin<Box<Sleep>>>,
     /// When `sleep` wakes, in milliseconds. It may be early, never late.
@@ -214,6 +220,7 @@ pub async fn run(
         user: None,
         mechanism: Text::default(),
         bytes: (0, 0),
+        stranger: Some(Strangers::one(&shared.strangers)),
         open: None,
         sleep: None,
         sleeps_until: u64::MAX,
@@ -242,6 +249,8 @@ impl Driver {
                     if rounds == limits::ROUNDS_PER_TURN {
                         rounds = 0;
                         self.say_counts();
+                        // Others may read as much before this goes on.
+                        self.bound_stranger();
                         tokio::task::yield_now().await;
                     }
                 }
@@ -277,6 +286,7 @@ impl Driver {
             self.take_effects();
         }
         let is_left = self.work();
+        self.bound_stranger();
         // Before it is written: who has an answer may ask through another connection what was counted.
         self.say_counts();
         let mut is_moving = self.write() || is_left;
@@ -399,7 +409,7 @@ impl Driver {
     }
 
     fn handle_event(&mut self, event: Event) {
-        trace(&self.peer, &event);
+        trace::event(&self.peer, &event);
         match event {
             Event::StartOk {
                 mechanism,
@@ -468,6 +478,7 @@ impl Driver {
             adapter.set_rights(Box::new(user_rights));
         }
         adapter.set_dtx_timeouts(self.shared.dtx_timeouts);
+        self.stranger = None;
         self.open = Some(Open {
             _counted: counted,
             seat,
@@ -774,29 +785,6 @@ fn fetch_bodies(group: &dyn Group, open: &mut Open) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Logs what has come, without passwords and bodies.
-fn trace(peer: &str, event: &Event) {
-    match event {
-        Event::StartOk { mechanism, .. } => {
-            tracing::trace!(target: "Protocol", "RECV [{peer}] start-ok {mechanism:?}");
-        }
-        Event::SecureOk { .. } => tracing::trace!(target: "Protocol", "RECV [{peer}] secure-ok"),
-        Event::Command {
-            channel,
-            id,
-            sync,
-            command,
-            body,
-            ..
-        } => tracing::trace!(
-            target: "Protocol",
-            "RECV [{peer}] channel {channel} command {id} sync={sync} {command:?}, body of {} octets",
-            body.iter().flat_map(|body| body.iter()).map(Bytes::len).sum::<usize>()
-        ),
-        event => tracing::trace!(target: "Protocol", "RECV [{peer}] {event:?}"),
-    }
 }
 
 /// Ends our half of a connection and drops what the peer still sends, for a moment: were the socket

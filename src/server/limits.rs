@@ -49,6 +49,14 @@ pub const LINGER_BYTES_MAX: usize = 1024 * 1024;
 /// that has the most is dropped: whoever stalls in the handshake gives way to who may not.
 pub const NEGOTIATING_MAX: usize = 8192;
 
+/// Octets that a connection may hold before it is open, whatever others hold: more than clients say until
+/// then. So many for each of [`NEGOTIATING_MAX`] are 32 MiB.
+pub const STRANGER_BYTES_FREE: usize = 4 * 1024;
+
+/// Octets that all connections that are not open may hold beside that: room for hundreds that say as much
+/// as they may. Who says more than is left is refused.
+pub const STRANGERS_BYTES_MAX: usize = 32 * 1024 * 1024;
+
 /// Pause, in milliseconds, after the system has refused a new socket (too many files are open).
 pub const ACCEPT_PAUSE_MILLISECONDS: u64 = 50;
 

@@ -48,6 +48,7 @@ pub mod sequencer;
 pub mod serve;
 pub mod socket;
 pub mod storage;
+pub mod strangers;
 pub mod syslog;
 pub mod traffic;
 pub mod user_tool;

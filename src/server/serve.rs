@@ -361,6 +361,7 @@ fn shared(
         session_timeout_max: options.session_timeout_max,
         is_stamping: AtomicBool::new(options.management.enable_timestamp),
         happenings,
+        strangers: Arc::default(),
     })
 }
 

@@ -36,6 +36,8 @@ pub enum Carriage {
 pub struct Socket {
     stream: TcpStream,
     layer: Layer,
+    /// Octets that TLS has read since it last gave any.
+    unread_bytes: usize,
 }
 
 enum Layer {
@@ -110,7 +112,17 @@ impl Socket {
             Carriage::Either(tls) => Layer::Undecided(tls.clone()),
             Carriage::Secure(tls) => Layer::Secure(session(tls.config())?),
         };
-        Ok(Socket { stream, layer })
+        Ok(Socket {
+            stream,
+            layer,
+            unread_bytes: 0,
+        })
+    }
+
+    /// Octets that TLS may hold and has not given: all that it has read of a handshake, since it does not
+    /// say what it still has of it.
+    pub fn unread_bytes(&self) -> usize {
+        self.unread_bytes
     }
 
     /// Whether nobody else can read what goes over it.
@@ -133,7 +145,9 @@ impl Socket {
     pub fn try_read_buf(&mut self, input: &mut BytesMut) -> io::Result<usize> {
         match &mut self.layer {
             Layer::Plain => self.stream.try_read_buf(input),
-            Layer::Secure(session) => read_secure(&self.stream, session, input),
+            Layer::Secure(session) => {
+                read_secure(&self.stream, session, input, &mut self.unread_bytes)
+            }
             Layer::Undecided(_) => self.decide(input),
         }
     }
@@ -150,6 +164,7 @@ impl Socket {
         }
         let mut session = session(tls.config())?;
         let hello = input.split_off(before);
+        self.unread_bytes = hello.len();
         let mut left = &hello[..];
         let mut taken = Ok(());
         while taken.is_ok() && !left.is_empty() {
@@ -247,20 +262,26 @@ fn flush(stream: &TcpStream, session: &mut ServerConnection) -> io::Result<()> {
 }
 
 /// Reads octets out of TLS. All that TLS has of them is taken before more is read for it, so that
-/// readiness of the stream is all there is to wait for.
+/// readiness of the stream is all there is to wait for. `unread` counts what was read in vain.
 fn read_secure(
     stream: &TcpStream,
     session: &mut ServerConnection,
     input: &mut BytesMut,
+    unread: &mut usize,
 ) -> io::Result<usize> {
     let before = input.len();
     for _ in 0..limits::TLS_READS_PER_TURN {
         let is_ended = take_plain(session, input)?;
         if input.len() > before {
+            *unread = 0;
             return Ok(input.len() - before);
         }
-        if is_ended || session.read_tls(&mut Now(stream))? == 0 {
+        if is_ended {
             return Ok(0);
+        }
+        match session.read_tls(&mut Now(stream))? {
+            0 => return Ok(0),
+            octets => *unread += octets,
         }
         let taken = session.process_new_packets().map(|_| ());
         let flushed = flush(stream, session);

@@ -473,6 +473,13 @@ impl Connection {
         self.broker.entry(self.key.member, vec![command]);
     }
 
+    /// The member can hold so many octets for it.
+    pub fn holds(&self, bytes: u64) {
+        let connection = self.key.number;
+        let command = Command::HeadroomMax { connection, bytes };
+        self.broker.entry(self.key.member, vec![command]);
+    }
+
     /// The connection is gone.
     pub fn end(&self) {
         let command = Command::ConnectionEnd {

@@ -487,19 +487,18 @@ impl Core {
         }
     }
 
-    /// The member can take more of a connection.
+    /// The member can take more of a connection: `more` says it.
     pub(in crate::broker) fn headroom(
         &mut self,
         key: ConnectionKey,
-        messages: u32,
-        bytes: u64,
+        more: impl FnOnce(&mut Connection),
         out: &mut Out,
     ) {
         let found = self.connections.id(key);
         let Some(connection) = found.and_then(|id| self.connections.get_mut(id)) else {
             return;
         };
-        connection.refill(messages, bytes);
+        more(connection);
         for session in connection.channels.values().copied().collect::<Vec<_>>() {
             if self.session(session).kept.is_some() {
                 self.replay(session, out);

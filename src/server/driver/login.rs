@@ -12,7 +12,7 @@ use crate::security::sasl::{Bar, Exchange, FAILED, Layer, SHUT_OUT, Step, UNSUPP
 use crate::security::tls;
 use crate::server::limits::STRANGER_PROPERTIES_BYTES_MAX;
 use crate::server::log::notice;
-use crate::wire::{CloseCode, Text};
+use crate::wire::{CloseCode, Map, Text};
 
 impl Shared {
     /// How a peer at an address comes: over TLS or not, and whom its certificate names.
@@ -100,6 +100,20 @@ impl Driver {
             self.shared.note_failure(self.host, exchange, why);
         }
         self.authenticate(step);
+    }
+
+    /// Refuses a peer that is not in and has us hold more than there is for it: its own bound, or what is
+    /// left for all of them.
+    pub(super) fn bound_stranger(&mut self) {
+        let Some(stranger) = &mut self.stranger else {
+            return;
+        };
+        if stranger.holds(self.protocol.stranger_bytes() + self.socket.unread_bytes()) {
+            return;
+        }
+        self.client_properties = Map::new();
+        let text = "too much to hold for a connection that is not open";
+        self.protocol.cut_off(CloseCode::CONNECTION_FORCED, text);
     }
 
     /// Has management tell that the peer could not prove who it is.
