@@ -255,29 +255,29 @@ async fn deal(view: Arc<View>, asking: &Asking) -> Result<Answer, Problem> {
         Deal::ExportDefinitions => view.export(asking).await,
         Deal::ImportDefinitions => view.import(asking).await,
         Deal::CallMethod => view.call(asking).await,
-        Deal::ListNodes
-        | Deal::ShowNode
-        | Deal::TakeOutNode
-        | Deal::ShowLevel
-        | Deal::RaiseLevel => of_members(&view, asking).await,
         Deal::Alive => Ok(Answer::json(json!({"status": "ok"}))),
         Deal::Ready => {
             view.ready(&asking.requester).await?;
             Ok(Answer::json(json!({"status": "ok"})))
         }
-        Deal::ListClasses => {
-            let all = PACKAGES.iter().flat_map(|package| package.classes.iter());
-            Ok(Answer::json(
-                all.map(|class| nouns::show_class(class)).collect(),
-            ))
-        }
+        Deal::ListClasses => Ok(list_classes()),
         Deal::ListObjects => view.list_objects(asking).await,
         Deal::ShowObject => view.show_object(asking).await,
         Deal::Description => Ok(Answer::json(openapi::document())),
         Deal::Events => events::stream(&view, asking),
         Deal::Metrics => metrics::sums(&view, asking).await,
         Deal::DetailedMetrics => metrics::detailed(&view, asking).await,
+        Deal::ListNodes
+        | Deal::ShowNode
+        | Deal::TakeOutNode
+        | Deal::ShowLevel
+        | Deal::RaiseLevel => of_members(&view, asking).await,
     }
+}
+
+fn list_classes() -> Answer {
+    let all = PACKAGES.iter().flat_map(|package| package.classes.iter());
+    Answer::json(all.map(|class| nouns::show_class(class)).collect())
 }
 
 async fn of_members(view: &View, asking: &Asking) -> Result<Answer, Problem> {
