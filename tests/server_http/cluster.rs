@@ -252,6 +252,20 @@ fn a_member_that_is_down_is_taken_out_and_comes_back_only_as_a_new_one() {
 }
 
 #[test]
+fn a_member_that_has_seen_itself_taken_out_says_so_however_often_it_is_started() {
+    let members = Members::new(3, &["--http-port", "0"]);
+    let mut all = start(&members);
+    let path = format!("/api/nodes/{}", names(&all)[2]);
+    assert_eq!(all[0].delete(&path).status, 202);
+    assert!(all[2].broker.wait().success());
+    for _ in 0..3 {
+        let mut old = members.launch(2);
+        old.log_line("taken this member out");
+        assert!(!old.wait().success());
+    }
+}
+
+#[test]
 fn who_is_second_to_make_what_another_makes_is_told_that_it_is_there_and_the_same() {
     let all = start(&Members::new(3, &["--http-port", "0"]));
     for round in 0..5 {

@@ -74,13 +74,17 @@ fn a_dry_run_tells_what_the_import_would_be_refused_for() {
 #[test]
 fn a_dry_run_tells_which_rights_are_missing() {
     let directory = Directory::new();
-    let rules = "acl deny bob@QPID create queue name=q\nacl allow all all\n";
+    let rules = "acl deny bob@QPID create queue name=q*\nacl allow all all\n";
     let managed = Managed::secured(&directory, &[("bob", "bob")], rules);
     let head = basic("bob", "bob") + "Content-Type: application/json\r\n";
-    let body = json!({"queues": [{"name": "q"}]}).to_string();
+    let body = json!({"queues": [{"name": "q1"}, {"name": "open"}, {"name": "q2"}]}).to_string();
     let dry = managed.ask("POST", "/api/definitions?dry_run=true", &head, &body);
     let told = dry.json()["conflicts"][0]["reason"].to_string();
-    assert!(told.contains("ACL denied queue create"), "{told}");
+    for name in ["q1", "q2"] {
+        let denied = format!("queue {name}: ACL denied queue create");
+        assert!(told.contains(&denied), "{told}");
+    }
+    assert!(!told.contains("open"), "{told}");
 }
 
 #[test]
@@ -94,6 +98,54 @@ fn an_import_that_is_done_again_changes_nothing() {
     let third = managed.post("/api/definitions?prune=true", &exported);
     let changes = ["to_make", "to_delete"].map(|of| lists(&third.json(), of));
     assert_eq!(changes, [0, 0], "{third:?}");
+}
+
+#[test]
+fn a_key_that_a_fanout_exchange_does_not_look_at_is_no_difference() {
+    let managed = Managed::start();
+    let document = json!({
+        "exchanges": [{"name": "f", "type": "fanout"}],
+        "queues": [{"name": "q"}],
+        "bindings": [
+            {"source": "f", "destination": "q", "routing_key": "k"},
+            {"source": "amq.fanout", "destination": "q", "routing_key": "k"},
+        ],
+    });
+    for changes in [4, 0] {
+        let done = managed.post("/api/definitions?prune=true", &document);
+        assert_eq!(done.status, 200, "{done:?}");
+        let (made, gone) = (
+            lists(&done.json(), "to_make"),
+            lists(&done.json(), "to_delete"),
+        );
+        assert_eq!((made, gone), (changes, 0), "{done:?}");
+    }
+}
+
+#[test]
+fn what_any_tool_could_make_is_exported_and_imported() {
+    let managed = Managed::start();
+    let make = |properties: Json| {
+        let path = "/api/objects/org.apache.qpid.broker:broker:amqp-broker/create";
+        assert_eq!(managed.post(path, &properties).status, 200);
+    };
+    make(json!({
+        "type": "exchange", "name": "amq.own", "properties": {"exchange-type": "direct"}, "strict": true
+    }));
+    let marks = json!({"$map": {"$uuid": "no uuid"}});
+    make(json!({
+        "type": "queue", "name": "q", "properties": {"x.map": marks}, "strict": false
+    }));
+    managed.post(
+        "/api/bindings/%2F/e/amq.own/q/q",
+        &json!({"routing_key": "k"}),
+    );
+    let exported = managed.shown("/api/definitions");
+    assert!(exported.to_string().contains("no uuid"), "{exported}");
+    let other = Managed::start();
+    let done = other.post("/api/definitions", &exported);
+    assert_eq!(done.status, 200, "{done:?}");
+    assert_eq!(other.shown("/api/definitions"), exported);
 }
 
 #[test]
@@ -198,7 +250,7 @@ fn exclusive_queues_and_the_brokers_own_exchanges_are_no_definitions() {
         [&json!([]), &json!([])]
     );
     let own = json!({"exchanges": [{"name": "amq.topic", "type": "topic"}]});
-    managed.post("/api/definitions", &own).refused(400);
+    managed.post("/api/definitions", &own).refused(409);
 }
 
 #[test]

@@ -132,6 +132,49 @@ fn events_do_not_name_what_is_hidden() {
 }
 
 #[test]
+fn events_of_rights_do_not_name_what_is_hidden_and_a_redirect_does_not_either() {
+    let directory = Directory::new();
+    let rules = "quota queues 100 all\n\
+                 quota queues 0 eve@QPID\n\
+                 acl allow-log ann@QPID create queue\n\
+                 acl deny bob@QPID access query name=org.apache.qpid.broker:queue:secret*\n\
+                 acl allow all all\n";
+    let users = ["ann", "bob", "eve"].map(|name| (name, name));
+    let managed = Managed::secured(&directory, &users, rules);
+    let head = format!(
+        "GET /api/events HTTP/1.1\r\nHost: {}\r\n{}\r\n",
+        managed.address(),
+        basic("bob", "bob")
+    );
+    let mut stream = socket(managed.address());
+    stream.write_all(head.as_bytes()).expect("it listens");
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.starts_with(": open")));
+    let put = |user: &str, name: &str| {
+        let path = format!("/api/queues/%2F/{name}");
+        ask(&managed, user, "PUT", &path, json!({})).status
+    };
+    assert_eq!([put("ann", "secret"), put("ann", "seen")], [201, 201]);
+    assert_eq!(put("eve", "secret-2"), 403);
+    let redirect = "/api/objects/org.apache.qpid.broker:broker:amqp-broker/queueRedirect";
+    let body = json!({"sourceQueue": "seen", "targetQueue": "secret"});
+    assert_eq!(ask(&managed, "ann", "POST", redirect, body).status, 200);
+    assert_eq!(put("ann", "last"), 201);
+    let told: Vec<String> = lines
+        .take_while(|line| !line.contains(r#""qName":"last""#))
+        .collect();
+    assert!(told.iter().any(|line| line.contains("seen")), "{told:#?}");
+    assert!(
+        !told.iter().any(|line| line.contains("secret")),
+        "{told:#?}"
+    );
+    let path = "/api/objects/org.apache.qpid.broker:queue:seen";
+    let ann = ask(&managed, "ann", "GET", path, json!(null)).body;
+    let bob = ask(&managed, "bob", "GET", path, json!(null)).body;
+    assert!(ann.contains("secret") && !bob.contains("secret"), "{bob}");
+}
+
+#[test]
 fn the_alternate_exchange_is_asked_about_where_messages_are_rerouted_without_naming_it() {
     let directory = Directory::new();
     let managed = secured(&directory, &["deny reroute queue exchangename=vault"]);

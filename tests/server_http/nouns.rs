@@ -72,6 +72,28 @@ fn messages_are_counted_moved_rerouted_and_purged() {
 }
 
 #[test]
+fn a_new_binding_is_where_its_location_says() {
+    let managed = Managed::start();
+    managed.put("/api/queues/%2F/q", &json!({}));
+    for (exchange, key) in [
+        ("amq.fanout", "k"),
+        ("amq.topic", "#.*"),
+        ("amq.direct", "k"),
+    ] {
+        let path = format!("/api/bindings/%2F/e/{exchange}/q/q");
+        let made = managed.post(&path, &json!({"routing_key": key}));
+        let mut head = made.head.lines();
+        let location = head.find_map(|line| {
+            line.to_lowercase()
+                .strip_prefix("location: ")
+                .map(|_| line[10..].to_owned())
+        });
+        let location = location.unwrap_or_else(|| panic!("{made:?}"));
+        assert_eq!(managed.get(&location).status, 200, "{location}");
+    }
+}
+
+#[test]
 fn exchanges_and_bindings_are_made_shown_and_deleted() {
     let managed = Managed::start();
     let exchange = "/api/exchanges/%2F/e";

@@ -7,6 +7,7 @@ use serde_json::{Map as JsonMap, Value as Json};
 use super::json::to_map;
 use super::limits::{ARGUMENTS_BYTES_MAX, NAME_BYTES_MAX};
 use super::problem::Problem;
+use crate::broker::exchanges::is_reserved;
 use crate::broker::management::{Destination, HeaderMatch, Take};
 use crate::wire::{ExchangeBind, ExchangeDeclare, Map, QueueDeclare, Text, Value};
 
@@ -170,12 +171,20 @@ pub fn exchange(name: &str, body: Json) -> Result<ExchangeDeclare, Problem> {
         return Err(Problem::bad("internal: there are no such exchanges here"));
     }
     members.end(&SAID)?;
-    let name = &declare.exchange;
-    match name.is_empty() || name.starts_with("amq.") || name.starts_with("qpid.") {
+    Ok(declare)
+}
+
+/// Refuses names that are kept for the broker. A document may have some all the same: QMF takes them, as
+/// with `qpidd`.
+///
+/// # Errors
+/// It is such a name.
+pub fn check_exchange_name(name: &str) -> Result<(), Problem> {
+    match name.is_empty() || is_reserved(name) {
         true => Err(Problem::bad(
             "names that are empty or begin with amq. or qpid. are the broker's own",
         )),
-        false => Ok(declare),
+        false => Ok(()),
     }
 }
 

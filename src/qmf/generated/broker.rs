@@ -28,6 +28,13 @@ pub static PACKAGE: Package = Package {
         &LINK,
         &BRIDGE,
         &SESSION,
+        &INCOMING,
+        &OUTGOING,
+        &DOMAIN,
+        &TOPIC,
+        &QUEUE_POLICY,
+        &TOPIC_POLICY,
+        &MANAGEMENT_SETUP_STATE,
     ],
     events: &[
         &CLIENT_CONNECT_EVENT,
@@ -1901,6 +1908,342 @@ impl SessionMethod {
             3 => Self::Close,
             _ => return None,
         })
+    }
+}
+
+/// Class `incoming`.
+pub static INCOMING: Class = Class {
+    package: "org.apache.qpid.broker",
+    name: "incoming",
+    hash: [
+        0xc4, 0x3b, 0x89, 0xe4, 0x7c, 0x8e, 0x0f, 0x31, 0xc7, 0x09, 0xa7, 0x03, 0x52, 0x6c, 0x86,
+        0xab,
+    ],
+    properties: &[
+        Property::new("sessionRef", Type::Reference, Access::ReadOnly)
+            .refers_to("org.apache.qpid.broker", "session"),
+        Property::new("containerid", Type::ShortText, Access::ReadCreate).index(),
+        Property::new("name", Type::ShortText, Access::ReadCreate).index(),
+        Property::new("source", Type::ShortText, Access::ReadOnly),
+        Property::new("target", Type::ShortText, Access::ReadOnly),
+        Property::new("domain", Type::ShortText, Access::ReadOnly),
+    ],
+    statistics: &[Statistic::new("transfers", Type::U64)],
+    methods: &[],
+};
+
+/// What there is to say of an object of class `incoming`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Incoming {
+    /// `sessionRef`, objId.
+    pub session_ref: ObjectName,
+    /// `containerid`, sstr.
+    pub containerid: Text,
+    /// `name`, sstr.
+    pub name: Text,
+    /// `source`, sstr.
+    pub source: Text,
+    /// `target`, sstr.
+    pub target: Text,
+    /// `domain`, sstr.
+    pub domain: Text,
+    /// `transfers`, count64.
+    pub transfers: u64,
+}
+
+impl Incoming {
+    /// The same as values of the schema.
+    pub fn into_values(self) -> Values {
+        Values {
+            class: &INCOMING,
+            properties: vec![
+                Some(Datum::Reference(self.session_ref)),
+                Some(Datum::ShortText(self.containerid)),
+                Some(Datum::ShortText(self.name)),
+                Some(Datum::ShortText(self.source)),
+                Some(Datum::ShortText(self.target)),
+                Some(Datum::ShortText(self.domain)),
+            ],
+            statistics: vec![Datum::U64(self.transfers)],
+        }
+    }
+}
+
+/// Class `outgoing`.
+pub static OUTGOING: Class = Class {
+    package: "org.apache.qpid.broker",
+    name: "outgoing",
+    hash: [
+        0x6e, 0xd9, 0x63, 0x1c, 0xcc, 0xc2, 0xee, 0x83, 0xe9, 0x3f, 0xff, 0xf8, 0xc9, 0x5f, 0xb9,
+        0x53,
+    ],
+    properties: &[
+        Property::new("sessionRef", Type::Reference, Access::ReadOnly)
+            .refers_to("org.apache.qpid.broker", "session"),
+        Property::new("containerid", Type::ShortText, Access::ReadCreate).index(),
+        Property::new("name", Type::ShortText, Access::ReadCreate).index(),
+        Property::new("source", Type::ShortText, Access::ReadOnly),
+        Property::new("target", Type::ShortText, Access::ReadOnly),
+        Property::new("domain", Type::ShortText, Access::ReadOnly),
+    ],
+    statistics: &[Statistic::new("transfers", Type::U64)],
+    methods: &[],
+};
+
+/// What there is to say of an object of class `outgoing`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outgoing {
+    /// `sessionRef`, objId.
+    pub session_ref: ObjectName,
+    /// `containerid`, sstr.
+    pub containerid: Text,
+    /// `name`, sstr.
+    pub name: Text,
+    /// `source`, sstr.
+    pub source: Text,
+    /// `target`, sstr.
+    pub target: Text,
+    /// `domain`, sstr.
+    pub domain: Text,
+    /// `transfers`, count64.
+    pub transfers: u64,
+}
+
+impl Outgoing {
+    /// The same as values of the schema.
+    pub fn into_values(self) -> Values {
+        Values {
+            class: &OUTGOING,
+            properties: vec![
+                Some(Datum::Reference(self.session_ref)),
+                Some(Datum::ShortText(self.containerid)),
+                Some(Datum::ShortText(self.name)),
+                Some(Datum::ShortText(self.source)),
+                Some(Datum::ShortText(self.target)),
+                Some(Datum::ShortText(self.domain)),
+            ],
+            statistics: vec![Datum::U64(self.transfers)],
+        }
+    }
+}
+
+/// Class `domain`.
+pub static DOMAIN: Class = Class {
+    package: "org.apache.qpid.broker",
+    name: "domain",
+    hash: [
+        0x6e, 0xc1, 0x0a, 0x91, 0x09, 0xd0, 0xcd, 0xbf, 0x9d, 0x9d, 0xe3, 0xe3, 0x23, 0x03, 0x1c,
+        0x17,
+    ],
+    properties: &[
+        Property::new("name", Type::ShortText, Access::ReadCreate).index(),
+        Property::new("durable", Type::Bool, Access::ReadCreate),
+        Property::new("url", Type::ShortText, Access::ReadOnly),
+        Property::new("mechanisms", Type::ShortText, Access::ReadOnly),
+        Property::new("username", Type::ShortText, Access::ReadOnly),
+        Property::new("password", Type::ShortText, Access::ReadOnly),
+    ],
+    statistics: &[],
+    methods: &[],
+};
+
+/// What there is to say of an object of class `domain`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Domain {
+    /// `name`, sstr.
+    pub name: Text,
+    /// `durable`, bool.
+    pub durable: bool,
+    /// `url`, sstr.
+    pub url: Text,
+    /// `mechanisms`, sstr.
+    pub mechanisms: Text,
+    /// `username`, sstr.
+    pub username: Text,
+    /// `password`, sstr.
+    pub password: Text,
+}
+
+impl Domain {
+    /// The same as values of the schema.
+    pub fn into_values(self) -> Values {
+        Values {
+            class: &DOMAIN,
+            properties: vec![
+                Some(Datum::ShortText(self.name)),
+                Some(Datum::Bool(self.durable)),
+                Some(Datum::ShortText(self.url)),
+                Some(Datum::ShortText(self.mechanisms)),
+                Some(Datum::ShortText(self.username)),
+                Some(Datum::ShortText(self.password)),
+            ],
+            statistics: vec![],
+        }
+    }
+}
+
+/// Class `topic`.
+pub static TOPIC: Class = Class {
+    package: "org.apache.qpid.broker",
+    name: "topic",
+    hash: [
+        0xfd, 0xc1, 0x55, 0x1b, 0xf3, 0x6b, 0x75, 0x6f, 0x76, 0x6e, 0x28, 0x72, 0xcb, 0x3c, 0xff,
+        0xf7,
+    ],
+    properties: &[
+        Property::new("name", Type::ShortText, Access::ReadCreate).index(),
+        Property::new("exchangeRef", Type::Reference, Access::ReadOnly)
+            .refers_to("org.apache.qpid.broker", "exchange"),
+        Property::new("durable", Type::Bool, Access::ReadCreate),
+        Property::new("properties", Type::Map, Access::ReadOnly),
+    ],
+    statistics: &[],
+    methods: &[],
+};
+
+/// What there is to say of an object of class `topic`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Topic {
+    /// `name`, sstr.
+    pub name: Text,
+    /// `exchangeRef`, objId.
+    pub exchange_ref: ObjectName,
+    /// `durable`, bool.
+    pub durable: bool,
+    /// `properties`, map.
+    pub properties: Map,
+}
+
+impl Topic {
+    /// The same as values of the schema.
+    pub fn into_values(self) -> Values {
+        Values {
+            class: &TOPIC,
+            properties: vec![
+                Some(Datum::ShortText(self.name)),
+                Some(Datum::Reference(self.exchange_ref)),
+                Some(Datum::Bool(self.durable)),
+                Some(Datum::Map(self.properties)),
+            ],
+            statistics: vec![],
+        }
+    }
+}
+
+/// Class `queuePolicy`.
+pub static QUEUE_POLICY: Class = Class {
+    package: "org.apache.qpid.broker",
+    name: "queuePolicy",
+    hash: [
+        0x7b, 0xd1, 0x1b, 0xe7, 0x0d, 0x6b, 0x88, 0xea, 0x06, 0x6f, 0x0c, 0x4f, 0xf5, 0xc8, 0x0b,
+        0x52,
+    ],
+    properties: &[
+        Property::new("name", Type::ShortText, Access::ReadCreate).index(),
+        Property::new("properties", Type::Map, Access::ReadOnly),
+    ],
+    statistics: &[],
+    methods: &[],
+};
+
+/// What there is to say of an object of class `queuePolicy`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueuePolicy {
+    /// `name`, sstr.
+    pub name: Text,
+    /// `properties`, map.
+    pub properties: Map,
+}
+
+impl QueuePolicy {
+    /// The same as values of the schema.
+    pub fn into_values(self) -> Values {
+        Values {
+            class: &QUEUE_POLICY,
+            properties: vec![
+                Some(Datum::ShortText(self.name)),
+                Some(Datum::Map(self.properties)),
+            ],
+            statistics: vec![],
+        }
+    }
+}
+
+/// Class `topicPolicy`.
+pub static TOPIC_POLICY: Class = Class {
+    package: "org.apache.qpid.broker",
+    name: "topicPolicy",
+    hash: [
+        0x1c, 0x91, 0x17, 0x78, 0xb0, 0x50, 0xd2, 0xea, 0x14, 0x0e, 0x8f, 0x80, 0x7e, 0x7f, 0xc5,
+        0xc3,
+    ],
+    properties: &[
+        Property::new("name", Type::ShortText, Access::ReadCreate).index(),
+        Property::new("properties", Type::Map, Access::ReadOnly),
+    ],
+    statistics: &[],
+    methods: &[],
+};
+
+/// What there is to say of an object of class `topicPolicy`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TopicPolicy {
+    /// `name`, sstr.
+    pub name: Text,
+    /// `properties`, map.
+    pub properties: Map,
+}
+
+impl TopicPolicy {
+    /// The same as values of the schema.
+    pub fn into_values(self) -> Values {
+        Values {
+            class: &TOPIC_POLICY,
+            properties: vec![
+                Some(Datum::ShortText(self.name)),
+                Some(Datum::Map(self.properties)),
+            ],
+            statistics: vec![],
+        }
+    }
+}
+
+/// Class `managementSetupState`.
+pub static MANAGEMENT_SETUP_STATE: Class = Class {
+    package: "org.apache.qpid.broker",
+    name: "managementSetupState",
+    hash: [
+        0xe0, 0xe5, 0x69, 0x40, 0x0c, 0x10, 0x84, 0x03, 0x0e, 0xf3, 0x3e, 0xcf, 0x72, 0x25, 0xc5,
+        0x18,
+    ],
+    properties: &[
+        Property::new("objectNum", Type::U64, Access::ReadOnly),
+        Property::new("bootSequence", Type::U16, Access::ReadOnly),
+    ],
+    statistics: &[],
+    methods: &[],
+};
+
+/// What there is to say of an object of class `managementSetupState`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ManagementSetupState {
+    /// `objectNum`, uint64.
+    pub object_num: u64,
+    /// `bootSequence`, uint16.
+    pub boot_sequence: u16,
+}
+
+impl ManagementSetupState {
+    /// The same as values of the schema.
+    pub fn into_values(self) -> Values {
+        Values {
+            class: &MANAGEMENT_SETUP_STATE,
+            properties: vec![
+                Some(Datum::U64(self.object_num)),
+                Some(Datum::U16(self.boot_sequence)),
+            ],
+            statistics: vec![],
+        }
     }
 }
 

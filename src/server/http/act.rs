@@ -116,6 +116,7 @@ impl View {
 
     pub(super) async fn put_exchange(&self, asking: &Asking) -> Result<Answer, Problem> {
         let name = paths::to_exchange(asking.part("exchange"));
+        request::check_exchange_name(name)?;
         let declare = request::exchange(name, asking.body.clone())?;
         let setting = self.ready(&asking.requester).await?;
         if let Some(found) = self.object(&setting, ObjectName::exchange(name)).await {
