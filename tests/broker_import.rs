@@ -140,6 +140,45 @@ fn a_check_of_an_import_tells_what_it_would_come_to_and_changes_nothing() {
     assert_eq!(act(&mut agent, spoilt), Err(why));
 }
 
+#[test]
+fn all_that_is_wrong_with_an_import_is_named() {
+    let (_broker, mut agent, session) = scene();
+    session.declare("there");
+    let mut spoilt = whole();
+    spoilt.exchanges.push(exchange("x", "round", "nowhere"));
+    spoilt.queues.push(queue("there"));
+    spoilt.bindings.push(bind("e", "lost", "k"));
+    spoilt.unbindings.push(unbind("amq.topic", "there", "k"));
+    spoilt.deleted_queues.push(no_queue("missing"));
+    spoilt.deleted_exchanges.push(no_exchange("amq.match"));
+    let why = act(&mut agent, spoilt).expect_err("much is wrong");
+    for part in [
+        "round",
+        "nowhere",
+        "there",
+        "lost",
+        "no binding",
+        "missing",
+        "amq.match",
+    ] {
+        assert!(why.contains(part), "{part}: {why}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_import_beyond_a_bound_is_counted() {
+    let (_broker, mut agent, _session) = scene();
+    let import = Import {
+        deleted_queues: (0..5000).map(|n| no_queue(&format!("q{n}"))).collect(),
+        ..Import::default()
+    };
+    let why = act(&mut agent, import).expect_err("none of them is there");
+    assert!(why.len() < limits::IMPORT_COMPLAINTS_BYTES_MAX + 100);
+    let named = why.matches("not found").count();
+    let more = format!("and {} more", 5000 - named);
+    assert!(named > 100 && why.ends_with(&more), "{named}: {why}");
+}
+
 /// An import, after something in it was made impossible, is refused and has changed nothing.
 fn is_refused(spoil: impl FnOnce(&mut Import), why: &str) {
     let (broker, mut agent, session) = scene();

@@ -111,11 +111,15 @@ fn all(size: Size) -> Result<String, String> {
     }
     let asked = std::env::var("FERRYMQ_ATTACK_PARTS").ok();
     let asked = asked.or_else(|| (!size.is_timed).then(|| SHORT_PARTS.to_owned()));
-    let is_asked = |name: &str| {
-        asked
-            .as_ref()
-            .is_none_or(|asked| asked.split(',').any(|one| one == name))
-    };
+    let asked: Option<Vec<&str>> = asked.as_ref().map(|asked| asked.split(',').collect());
+    let unknown = asked.iter().flatten().find(|asked| {
+        let mut known = PARTS.iter();
+        !known.any(|(name, _)| name == *asked)
+    });
+    if let Some(unknown) = unknown {
+        return Err(format!("FERRYMQ_ATTACK_PARTS: no part is called {unknown}"));
+    }
+    let is_asked = |name: &str| asked.as_ref().is_none_or(|asked| asked.contains(&name));
     let parts = PARTS.iter().filter(|(name, _)| is_asked(name));
     if size.is_timed {
         // Nothing else at the same time, since times are judged; and all of it, since a slow machine may

@@ -70,20 +70,9 @@ fn a_consumer_that_never_reads_can_still_accept_what_it_has() {
     // The message is gone for good: when the consumer is cut, all come back but this one.
     std::thread::sleep(std::time::Duration::from_millis(200));
     consumer.cut();
-    until("the rest is back", || depth(&mut sender, "q") == 200);
-}
-
-fn depth(client: &mut Client, queue: &str) -> u32 {
-    let query = Command::QueueQuery(wire::QueueQuery {
-        queue: queue.into(),
+    until("the rest is back", || {
+        sender.query_queue(0, "q").message_count == 200
     });
-    client.protocol().send(0, &query, true, None);
-    let value = client.event_of(|event| match event {
-        Event::Result { value, .. } => value.clone(),
-        _ => None,
-    });
-    let result: wire::QueueQueryResult = value.parse().expect("the answer to a query");
-    result.message_count
 }
 
 #[test]
@@ -148,7 +137,9 @@ fn a_cut_connection_gives_its_messages_back_in_order_and_flagged() {
     first.cut();
     let mut second = Client::open(broker.address());
     second.attach(0, "second");
-    until("all are back", || depth(&mut second, "q") == 10);
+    until("all are back", || {
+        second.query_queue(0, "q").message_count == 10
+    });
     second.subscribe(0, "q", AcceptMode::NONE);
     for n in 0..10 {
         let (header, body) = second.event_of(|event| match event {

@@ -2,6 +2,7 @@
 
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
 use super::exchange::Kind;
+use super::failover::FAILOVER;
 use super::ids::{ExchangeId, GroupTime, QueueId};
 use super::management::Face;
 use super::routed::Routed;
@@ -126,12 +127,13 @@ const STANDARD: [(&str, &str); 5] = [
     ("amq.match", "headers"),
 ];
 
-/// The type of an exchange that the broker makes itself, by its name: one of the standard ones, or one
-/// that management is reached by.
+/// The type of an exchange that the broker makes itself, by its name: one of the standard ones, one
+/// that management is reached by, or that which tells where members are.
 pub fn own_type(name: &str) -> Option<&'static str> {
     let standard = STANDARD.iter().copied();
     let faces = Face::ALL.iter().map(|(_, name, kind)| (*name, *kind));
-    let mut all = standard.chain(faces);
+    let failover = [(FAILOVER, FAILOVER)];
+    let mut all = standard.chain(faces).chain(failover);
     all.find_map(|(own, kind)| (own == name).then_some(kind))
 }
 

@@ -194,3 +194,6 @@ pub const MATCHINGS_MAX: u32 = 32;
 /// Definitions in one import, which is done in one entry: at a few microseconds each some tens of
 /// milliseconds.
 pub const IMPORTED_DEFINITIONS_MAX: usize = 10_000;
+
+/// Octets of what is wrong with the definitions of an import, all together: beyond that they are counted.
+pub const IMPORT_COMPLAINTS_BYTES_MAX: usize = 16 * 1024;

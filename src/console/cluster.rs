@@ -33,6 +33,13 @@ pub(super) fn run(asking: &Asking<'_>, cluster: &Cluster) -> Result<(), Failure>
     match cluster {
         Cluster::Status => status(asking),
         Cluster::Stop(named) => {
+            if !nodes(asking)?
+                .iter()
+                .any(|node| is_called(node, &named.name))
+            {
+                let reason = format!("no member is called {}", named.name);
+                return Err(Failure::new(Exit::NotFound, "not_found", reason));
+            }
             // QMF's name of a member is the number without zeros in front.
             let id = named.name.trim_start_matches('0');
             call(asking, "stopClusterNode", &json!({"brokerId": id}))
@@ -47,6 +54,13 @@ pub(super) fn run(asking: &Asking<'_>, cluster: &Cluster) -> Result<(), Failure>
 fn nodes(asking: &Asking<'_>) -> Result<Vec<Json>, Failure> {
     let answer = asking.client.get("/api/nodes")?;
     Ok(answer.as_array().cloned().unwrap_or_default())
+}
+
+/// Whether a member has this name, with or without zeros in front.
+fn is_called(node: &Json, name: &str) -> bool {
+    let number = |name: &str| u64::from_str_radix(name, 16).ok();
+    let named = node.get("name").and_then(Json::as_str);
+    number(name).is_some_and(|number_of_name| named.and_then(number) == Some(number_of_name))
 }
 
 fn status(asking: &Asking<'_>) -> Result<(), Failure> {
@@ -82,11 +96,6 @@ fn call(asking: &Asking<'_>, method: &str, arguments: &Json) -> Result<(), Failu
 fn remove(asking: &Asking<'_>, name: &str, wait: Duration) -> Result<(), Failure> {
     let path = format!("/api/nodes/{}", part(name));
     asking.client.ask(Method::DELETE, &path, None)?;
-    let id = u64::from_str_radix(name, 16).ok();
-    let is_it = |node: &Json| {
-        let named = node.get("name").and_then(Json::as_str);
-        named.and_then(|named| u64::from_str_radix(named, 16).ok()) == id
-    };
     let is_part = |node: &Json| {
         let has_role = node.get("role").is_some_and(|role| !role.is_null());
         has_role || node.get("is_leaving") == Some(&json!(true))
@@ -95,7 +104,9 @@ fn remove(asking: &Asking<'_>, name: &str, wait: Duration) -> Result<(), Failure
     loop {
         // The member that answers may be the one that goes.
         let is_out = match nodes(asking) {
-            Ok(nodes) => !nodes.iter().any(|node| is_it(node) && is_part(node)),
+            Ok(nodes) => !nodes
+                .iter()
+                .any(|node| is_called(node, name) && is_part(node)),
             Err(failure) if failure.exit == Exit::Unreachable => {
                 let reason = "it was this member that was asked, and it has ended";
                 return print(&done(asking, reason));

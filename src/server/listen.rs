@@ -72,9 +72,7 @@ fn listen_once(addresses: &[(IpAddr, bool)], port: u16, backlog: u32) -> Result<
                     && found.listeners.iter().any(is_of_all_v6);
                 let is_spared = is_covered || is_optional && is_missing(&error);
                 if !is_spared {
-                    let text = format!(
-                        "cannot listen on {at}: {error} (--port N or --port 0 asks for another)"
-                    );
+                    let text = format!("cannot listen on {at}: {error}");
                     return Err(Failure { text, is_taken });
                 }
             }

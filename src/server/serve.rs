@@ -262,11 +262,8 @@ fn open_ports(
 ) -> Result<Vec<Port>, String> {
     let mut ports = Vec::new();
     for port in &options.port {
-        ports.push(listen::listen(
-            &places.addresses,
-            *port,
-            options.connection_backlog,
-        )?);
+        let listening = listen::listen(&places.addresses, *port, options.connection_backlog);
+        ports.push(listening.map_err(|why| not_there("--port", &why))?);
     }
     let numbers: Vec<u16> = ports.iter().map(|port| port.number).collect();
     herald.serving(&numbers)?;
@@ -294,7 +291,14 @@ fn open_secure_port(
         return Ok(None);
     }
     let backlog = options.connection_backlog;
-    listen::listen(&places.addresses, port, backlog).map(Some)
+    listen::listen(&places.addresses, port, backlog)
+        .map(Some)
+        .map_err(|why| not_there("--ssl-port", &why))
+}
+
+/// Why a port is not listened on, with the option that asks for another.
+fn not_there(option: &str, why: &str) -> String {
+    format!("{why} ({option} N or {option} 0 asks for another)")
 }
 
 /// Begins to listen, and says so.

@@ -10,7 +10,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use ferrymq::protocol::{Content, Event, Pieces};
+use ferrymq::protocol::{Content, Pieces};
 use ferrymq::wire::{self, AcceptMode, Command, Map, Value};
 
 use super::attacker::{Way, deaf_queue};
@@ -178,20 +178,6 @@ fn rate(publisher: &mut Client, consumer: &mut Client, messages: u64) -> f64 {
     messages as f64 / began.elapsed().as_secs_f64()
 }
 
-/// Subscriptions of a queue.
-fn subscriptions(client: &mut Client, queue: &str) -> u32 {
-    let query = Command::QueueQuery(wire::QueueQuery {
-        queue: queue.into(),
-    });
-    client.protocol().send(0, &query, true, None);
-    let value = client.event_of(|event| match event {
-        Event::Result { value, .. } => value.clone(),
-        _ => None,
-    });
-    let result: wire::QueueQueryResult = value.parse().expect("the answer to a query");
-    result.subscriber_count
-}
-
 /// Waits until all have subscribed but those with heartbeats: the broker may have cut them off already.
 fn wait_for_subscriptions(
     client: &mut Client,
@@ -200,7 +186,7 @@ fn wait_for_subscriptions(
 ) -> Result<(), String> {
     let began = Instant::now();
     for number in (0..deaf).filter(|number| !Way::Deaf.beats(*number)) {
-        while subscriptions(client, &deaf_queue(number)) == 0 {
+        while client.query_queue(0, &deaf_queue(number)).subscriber_count == 0 {
             if began.elapsed() > patience {
                 return Err(format!("consumer {number} does not subscribe"));
             }

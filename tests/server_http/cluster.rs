@@ -297,3 +297,26 @@ fn who_is_second_to_make_what_another_makes_is_told_that_it_is_there_and_the_sam
         }
     }
 }
+
+#[test]
+fn the_exchange_that_tells_where_members_are_is_no_definition_and_its_bindings_are() {
+    let url = "amqp:tcp:127.0.0.1:5672";
+    let options = ["--http-port", "0", "--cluster-url", url];
+    let all = start(&Members::new(3, &options));
+    until("it is there", || {
+        all[0].get("/api/exchanges/%2F/amq.failover").status == 200
+    });
+    let document = json!({
+        "queues": [{"name": "q"}],
+        "bindings": [{"source": "amq.failover", "destination": "q", "routing_key": "k"}],
+    });
+    // It looks at no key, so that the second time finds nothing to do.
+    for _ in 0..2 {
+        let answer = all[1].post("/api/definitions?prune=true", &document);
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+    let exported = all[2].shown("/api/definitions");
+    let count = |what: &str| exported[what].as_array().map(Vec::len);
+    assert_eq!((count("exchanges"), count("bindings")), (Some(0), Some(1)));
+    assert_eq!(all[0].post("/api/definitions", &exported).status, 200);
+}

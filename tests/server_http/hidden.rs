@@ -1,13 +1,10 @@
 //! What rules hide by its name is not told of by what refers to it, and what messages are routed anew to
 //! is asked about also where nobody names it.
 
-use std::io::{BufRead, BufReader, Write};
-
 use serde_json::json;
 
 use crate::durable_support::Directory;
 use crate::http::{Answer, Managed, basic};
-use crate::server_support::socket;
 
 /// A broker on which ann and bob log in, bob by these rules.
 fn secured(directory: &Directory, of_bob: &[&str]) -> Managed {
@@ -102,15 +99,7 @@ fn a_hidden_alternate_exchange_is_not_named() {
 fn events_do_not_name_what_is_hidden() {
     let directory = Directory::new();
     let managed = with_secrets(&directory);
-    let mut stream = socket(managed.address());
-    let head = format!(
-        "GET /api/events HTTP/1.1\r\nHost: {}\r\n{}\r\n",
-        managed.address(),
-        basic("bob", "bob")
-    );
-    stream.write_all(head.as_bytes()).expect("it listens");
-    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    assert!(lines.any(|line| line.starts_with(": open")));
+    let lines = managed.events("", &basic("bob", "bob"));
     for path in [
         "/api/queues/%2F/secret",
         "/api/exchanges/%2F/hidden",
@@ -141,15 +130,7 @@ fn events_of_rights_do_not_name_what_is_hidden_and_a_redirect_does_not_either() 
                  acl allow all all\n";
     let users = ["ann", "bob", "eve"].map(|name| (name, name));
     let managed = Managed::secured(&directory, &users, rules);
-    let head = format!(
-        "GET /api/events HTTP/1.1\r\nHost: {}\r\n{}\r\n",
-        managed.address(),
-        basic("bob", "bob")
-    );
-    let mut stream = socket(managed.address());
-    stream.write_all(head.as_bytes()).expect("it listens");
-    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    assert!(lines.any(|line| line.starts_with(": open")));
+    let lines = managed.events("", &basic("bob", "bob"));
     let put = |user: &str, name: &str| {
         let path = format!("/api/queues/%2F/{name}");
         ask(&managed, user, "PUT", &path, json!({})).status

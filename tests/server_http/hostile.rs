@@ -1,6 +1,7 @@
 //! What is wrong is refused with a reason, and never with a fault of the broker's.
 
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 
 use serde_json::json;
 
@@ -175,4 +176,31 @@ fn it_does_not_listen_off_the_loopback() {
 fn it_does_not_listen_where_management_is_switched_off() {
     let log = refused(&["--mgmt-enable", "no", "--http-port", "0"]);
     assert!(log.contains("--mgmt-enable"), "{log}");
+}
+
+#[test]
+fn an_interface_without_its_port_is_refused() {
+    for scheme in ["http", "https"] {
+        let interface = format!("--{scheme}-interface");
+        let log = refused(&[&interface, "127.0.0.1"]);
+        assert!(log.contains(&format!("--{scheme}-port")), "{log}");
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_with_its_option() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = taken.local_addr().expect("it is bound").port().to_string();
+    let log = refused(&["--port", "0", "--http-port", &port]);
+    assert!(log.contains("--http-port: cannot listen"), "{log}");
+    assert!(!log.contains("--port N"), "{log}");
+    let log = refused(&["--port", &port]);
+    assert!(log.contains("--port N"), "{log}");
+}
+
+#[test]
+fn a_queue_without_a_name_is_not_made() {
+    let managed = Managed::start();
+    let why = managed.put("/api/queues/%2F/", &json!({})).refused(400);
+    assert!(why.contains("name"), "{why}");
 }

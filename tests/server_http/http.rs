@@ -1,6 +1,6 @@
 //! A broker with management over HTTP, and requests to it.
 
-use std::io::Write;
+use std::io::{BufRead as _, BufReader, Write};
 use std::net::SocketAddr;
 
 use base64::Engine as _;
@@ -127,6 +127,23 @@ impl Managed {
     /// One request on a connection of its own.
     pub fn ask(&self, method: &str, path: &str, head: &str, body: &str) -> Answer {
         ask_at(self.address(), (method, path), head, body)
+    }
+
+    /// The lines of an event stream that is open, by the query of its address (which may be empty) and
+    /// further lines of the request's head.
+    pub fn events(&self, query: &str, head: &str) -> impl Iterator<Item = String> + use<> {
+        let mut stream = socket(self.address());
+        let request = format!(
+            "GET /api/events{query} HTTP/1.1\r\nHost: {}\r\n{head}\r\n",
+            self.address()
+        );
+        stream.write_all(request.as_bytes()).expect("it listens");
+        let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+        assert!(
+            lines.any(|line| line.starts_with(": open")),
+            "the stream opens"
+        );
+        lines
     }
 
     /// Any octets, and what is answered until the socket closes.

@@ -1,13 +1,11 @@
 //! Who may ask what: the users and the rights of AMQP hold here, too.
 
-use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use serde_json::json;
 
 use crate::durable_support::Directory;
 use crate::http::{Answer, Managed, basic};
-use crate::server_support::socket;
 
 /// What the broker does for a user, whom the scheme Basic names.
 fn ask(managed: &Managed, method: &str, path: &str, user: &str, password: &str) -> Answer {
@@ -63,15 +61,7 @@ fn passwords_that_fail_too_often_are_not_looked_at_for_a_while() {
 fn a_login_that_fails_is_an_event() {
     let directory = Directory::new();
     let managed = secured(&directory, "acl allow all all\n");
-    let mut stream = socket(managed.address());
-    let head = format!(
-        "GET /api/events?name=clientconnectfail HTTP/1.1\r\nHost: {}\r\n{}\r\n",
-        managed.address(),
-        basic("ann", "ann")
-    );
-    stream.write_all(head.as_bytes()).expect("it listens");
-    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    assert!(lines.any(|line| line.starts_with(": open")));
+    let mut lines = managed.events("?name=clientconnectfail", &basic("ann", "ann"));
     assert_eq!(
         ask(&managed, "GET", "/api/overview", "bob", "x").status,
         401

@@ -1,13 +1,11 @@
 //! Health, members, metrics, events.
 
-use std::io::{BufRead, BufReader, Write};
-
 use ferrymq::wire::Map;
 use serde_json::{Value as Json, json};
 
 use crate::durable_support::Directory;
 use crate::http::Managed;
-use crate::server_support::{Client, socket};
+use crate::server_support::Client;
 
 #[test]
 fn a_broker_that_serves_is_alive_and_ready() {
@@ -94,17 +92,7 @@ fn detailed_metrics_have_labels_of_queues_and_none_of_connections() {
 #[test]
 fn events_are_told_as_they_happen() {
     let managed = Managed::start();
-    let mut stream = socket(managed.address());
-    let head = format!(
-        "GET /api/events?name=queue HTTP/1.1\r\nHost: {}\r\n\r\n",
-        managed.address()
-    );
-    stream.write_all(head.as_bytes()).expect("it listens");
-    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    assert!(
-        lines.any(|line| line.starts_with(": open")),
-        "the stream opens"
-    );
+    let mut lines = managed.events("?name=queue", "");
     managed.put("/api/queues/%2F/q", &json!({}));
     assert!(lines.any(|line| line == "event: queueDeclare"));
     let data = lines.find_map(|line| line.strip_prefix("data: ").map(str::to_owned));
@@ -120,14 +108,7 @@ fn events_of_rights_are_told_too() {
     let rules = "acl deny-log bob@QPID create queue name=q\nacl allow all all\n";
     std::fs::write(&file, rules).expect("written");
     let managed = Managed::with(&["--acl-file", file.to_str().expect("text")]);
-    let mut stream = socket(managed.address());
-    let head = format!(
-        "GET /api/events?name=deny HTTP/1.1\r\nHost: {}\r\n\r\n",
-        managed.address()
-    );
-    stream.write_all(head.as_bytes()).expect("it listens");
-    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    assert!(lines.any(|line| line.starts_with(": open")));
+    let mut lines = managed.events("?name=deny", "");
     let bob = Client::open_as(managed.broker.address(), "bob", Map::new());
     let mut bob = bob.unwrap_or_else(|closed| panic!("{closed:?}"));
     bob.attach(0, "bob");

@@ -653,6 +653,19 @@ impl Client {
         self.flush();
     }
 
+    /// What the broker knows of a queue, which need not be there.
+    pub fn query_queue(&mut self, channel: u16, queue: &str) -> wire::QueueQueryResult {
+        let query = wire::Command::QueueQuery(wire::QueueQuery {
+            queue: queue.into(),
+        });
+        self.protocol().send(channel, &query, true, None);
+        let value = self.event_of(|event| match event {
+            Event::Result { value, .. } => value.clone(),
+            _ => None,
+        });
+        value.parse().expect("the answer to a query")
+    }
+
     /// Waits until all that was sent is done.
     pub fn sync(&mut self, channel: u16) {
         self.run(channel, wire::Command::ExecutionSync(Default::default()));

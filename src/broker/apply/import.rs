@@ -5,6 +5,7 @@
 //! was faster the import is refused as a whole and can be tried again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use super::refuse;
 use super::xml::{no_alternate, unreadable_query};
@@ -31,11 +32,55 @@ struct Names<'a> {
 /// A binding by exchange, queue and key.
 type Bound<'a> = (&'a str, &'a str, &'a str);
 
+/// Why an import cannot be done: what is wrong with each of its definitions.
+#[derive(Default)]
+struct Complaints {
+    /// The first, with the words of those behind it that there is room for.
+    all: Option<Refusal>,
+    /// How many more there are.
+    more: usize,
+}
+
+impl Complaints {
+    /// Notes what is wrong, if anything is.
+    fn note<T>(&mut self, found: Result<T, Refusal>) -> Option<T> {
+        let refusal = match found {
+            Ok(found) => return Some(found),
+            Err(refusal) => refusal,
+        };
+        match &mut self.all {
+            None => self.all = Some(refusal),
+            Some(all) => {
+                let bytes = all.text.len() + refusal.text.len();
+                match self.more == 0 && bytes <= limits::IMPORT_COMPLAINTS_BYTES_MAX {
+                    true => {
+                        all.text.push_str("; ");
+                        all.text.push_str(&refusal.text);
+                    }
+                    false => self.more += 1,
+                }
+            }
+        }
+        None
+    }
+
+    fn end(self) -> Result<(), Refusal> {
+        let Some(mut all) = self.all else {
+            return Ok(());
+        };
+        if self.more > 0 {
+            let _ = write!(all.text, "; and {} more", self.more);
+        }
+        Err(all)
+    }
+}
+
 impl Core {
     /// Makes and deletes all that an import says. Gives how many definitions that were.
     ///
     /// # Errors
-    /// As for the first of its definitions that cannot be made or deleted: then nothing is changed.
+    /// Each of its definitions that cannot be made or deleted is named, as far as
+    /// [`limits::IMPORT_COMPLAINTS_BYTES_MAX`] goes, with the code of the first: then nothing is changed.
     pub(super) fn import(&mut self, import: Import, out: &mut Out) -> Result<u64, Refusal> {
         let count = self.check_import(&import)?;
         self.make_imported(import, out)?;
@@ -53,13 +98,14 @@ impl Core {
             let text = format_args!("{count} definitions; an import has at most {max}");
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
-        self.check_import_quota(import)?;
         let names = self.names_of(import)?;
-        self.check_imported_exchanges(import, &names)?;
-        self.check_imported_queues(import, &names)?;
-        self.check_imported_bindings(import, &names)?;
-        self.check_deletions(import, &names)?;
-        Ok(count as u64)
+        let mut complaints = Complaints::default();
+        complaints.note(self.check_import_quota(import));
+        self.check_imported_exchanges(import, &names, &mut complaints);
+        self.check_imported_queues(import, &names, &mut complaints);
+        self.check_imported_bindings(import, &names, &mut complaints);
+        self.check_deletions(import, &names, &mut complaints);
+        complaints.end().map(|()| count as u64)
     }
 
     /// Makes first, then deletes: what goes with its last binding stays for the new ones.
@@ -149,43 +195,55 @@ impl Core {
         Ok(names)
     }
 
-    fn check_imported_exchanges(&self, import: &Import, names: &Names<'_>) -> Result<(), Refusal> {
+    fn check_imported_exchanges(
+        &self,
+        import: &Import,
+        names: &Names<'_>,
+        complaints: &mut Complaints,
+    ) {
         let mut made = BTreeSet::new();
         for declare in &import.exchanges {
             let name = &*declare.exchange;
-            if self.exchange_names.contains_key(name) {
-                return Err(there_already("exchange", name));
-            }
             let of_it = |refusal| of("exchange", name, refusal);
-            self.declared(declare).map_err(of_it)?;
+            let free = match self.exchange_names.contains_key(name) {
+                true => Err(there_already("exchange", name)),
+                false => self.declared(declare).map(|_| ()).map_err(of_it),
+            };
+            complaints.note(free);
             // Alternates stand in front of those that have them.
             let alternate = declare.alternate_exchange.as_deref();
-            self.check_alternate(alternate, &made, names)
-                .map_err(of_it)?;
+            let alternate = self.check_alternate(alternate, &made, names);
+            complaints.note(alternate.map_err(of_it));
             made.insert(name);
         }
-        self.see_room_for_exchanges(made.len())
+        complaints.note(self.see_room_for_exchanges(made.len()));
     }
 
-    fn check_imported_queues(&self, import: &Import, names: &Names<'_>) -> Result<(), Refusal> {
+    fn check_imported_queues(
+        &self,
+        import: &Import,
+        names: &Names<'_>,
+        complaints: &mut Complaints,
+    ) {
         let made: BTreeSet<&str> = names.exchanges.keys().copied().collect();
         for declare in &import.queues {
             let name = &*declare.queue;
             if self.queue_names.contains_key(name) {
-                return Err(there_already("queue", name));
+                complaints.note::<()>(Err(there_already("queue", name)));
             }
-            self.check_alternate(declare.alternate_exchange.as_deref(), &made, names)
-                .map_err(|refusal| of("queue", name, refusal))?;
+            let alternate = declare.alternate_exchange.as_deref();
+            let alternate = self.check_alternate(alternate, &made, names);
+            complaints.note(alternate.map_err(|refusal| of("queue", name, refusal)));
             let arguments = declare.arguments.clone().unwrap_or_default();
-            Settings::of(name, &arguments, &self.options).map_err(|text| {
+            let settings = Settings::of(name, &arguments, &self.options);
+            complaints.note(settings.map_err(|text| {
                 refuse(ErrorCode::INVALID_ARGUMENT, format_args!("{name}: {text}"))
-            })?;
+            }));
         }
         if self.queues.len() + import.queues.len() > limits::QUEUES_MAX {
             let text = "a broker can have no more queues";
-            return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
+            complaints.note::<()>(Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text)));
         }
-        Ok(())
     }
 
     fn check_alternate(
@@ -210,35 +268,53 @@ impl Core {
         }
     }
 
-    fn check_imported_bindings(&self, import: &Import, names: &Names<'_>) -> Result<(), Refusal> {
+    fn check_imported_bindings(
+        &self,
+        import: &Import,
+        names: &Names<'_>,
+        complaints: &mut Complaints,
+    ) {
         let mut bound: BTreeSet<Bound<'_>> = BTreeSet::new();
         let mut keys: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (at, bind) in import.bindings.iter().enumerate() {
-            let r#type = self.check_binding(bind, names)?;
+            let Some(r#type) = complaints.note(self.check_binding(bind, names)) else {
+                continue;
+            };
             let unreadable = import.unreadable.get(&(at as u32));
             if let Some(text) = unreadable.filter(|_| r#type == xml::TYPE) {
-                return Err(unreadable_query(bind, text));
+                complaints.note::<()>(Err(unreadable_query(bind, text)));
             }
             let key = &*bind.binding_key;
             if !bound.insert((&bind.exchange, &bind.queue, key)) {
                 let text = format_args!("a binding of {} stands twice in an import", bind.queue);
-                return Err(refuse(ErrorCode::NOT_ALLOWED, text));
+                complaints.note::<()>(Err(refuse(ErrorCode::NOT_ALLOWED, text)));
             }
             keys.entry(&bind.exchange).or_default().push(key);
         }
         for (exchange, keys) in keys {
-            let new = names.exchanges.get(exchange);
-            let new = new.and_then(|r#type| Kind::of_type(r#type));
-            let found = self.exchange_of_name(exchange).map(|found| &found.kind);
-            let found = found.or(new.as_ref());
-            let count = found.map_or(0, Kind::binding_count) + keys.len();
-            let has_room = found.is_none_or(|kind| kind.has_room_for(&keys));
-            if count > limits::BINDINGS_PER_EXCHANGE_MAX || !has_room {
-                let text = format_args!("the exchange {exchange} can have no more bindings");
-                return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
-            }
+            complaints.note(self.see_room_for_bindings(exchange, &keys, names));
         }
-        Ok(())
+    }
+
+    fn see_room_for_bindings(
+        &self,
+        exchange: &str,
+        keys: &[&str],
+        names: &Names<'_>,
+    ) -> Result<(), Refusal> {
+        let new = names.exchanges.get(exchange);
+        let new = new.and_then(|r#type| Kind::of_type(r#type));
+        let found = self.exchange_of_name(exchange).map(|found| &found.kind);
+        let found = found.or(new.as_ref());
+        let count = found.map_or(0, Kind::binding_count) + keys.len();
+        let has_room = found.is_none_or(|kind| kind.has_room_for(keys));
+        match count > limits::BINDINGS_PER_EXCHANGE_MAX || !has_room {
+            true => {
+                let text = format_args!("the exchange {exchange} can have no more bindings");
+                Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text))
+            }
+            false => Ok(()),
+        }
     }
 
     /// Gives the type of the exchange.
@@ -294,40 +370,42 @@ impl Core {
         Ok(found.is_some_and(|found| found.kind.has_key(queue, key)))
     }
 
-    fn check_deletions(&self, import: &Import, names: &Names<'_>) -> Result<(), Refusal> {
+    fn check_deletions(&self, import: &Import, names: &Names<'_>, complaints: &mut Complaints) {
         let mut unbound: BTreeSet<Bound<'_>> = BTreeSet::new();
         for unbind in &import.unbindings {
             let key = &*unbind.binding_key;
             let is_first = unbound.insert((&unbind.exchange, &unbind.queue, key));
-            if !is_first || !self.has_binding(&unbind.exchange, &unbind.queue, key)? {
+            let is_there = self.has_binding(&unbind.exchange, &unbind.queue, key);
+            if complaints.note(is_there) == Some(false) || !is_first {
                 let text = format_args!(
                     "no binding of {} to {} with the key {key}",
                     unbind.queue, unbind.exchange
                 );
-                return Err(refuse(ErrorCode::NOT_FOUND, text));
+                complaints.note::<()>(Err(refuse(ErrorCode::NOT_FOUND, text)));
             }
         }
         let mut released: BTreeMap<ExchangeId, usize> = BTreeMap::new();
         for delete in &import.deleted_queues {
-            let queue = self.check_free_queue_deletion(delete)?;
-            if let Some(alternate) = self.queue(queue).alternate {
+            let queue = complaints.note(self.check_free_queue_deletion(delete));
+            if let Some(alternate) = queue.and_then(|queue| self.queue(queue).alternate) {
                 *released.entry(alternate).or_default() += 1;
             }
         }
-        let deleted = import.deleted_exchanges.iter();
-        for delete in deleted.clone() {
-            let id = self.exchange_named(&delete.exchange)?;
-            if let Some(alternate) = self.exchange_at(id).and_then(|found| found.alternate) {
+        let deleted = import.deleted_exchanges.iter().filter_map(|delete| {
+            let id = complaints.note(self.exchange_named(&delete.exchange))?;
+            Some((delete, id))
+        });
+        let deleted: Vec<_> = deleted.collect();
+        for (_, id) in &deleted {
+            if let Some(alternate) = self.exchange_at(*id).and_then(|found| found.alternate) {
                 *released.entry(alternate).or_default() += 1;
             }
         }
-        for delete in deleted {
-            let id = self.exchange_named(&delete.exchange)?;
+        for (delete, id) in deleted {
             let released = released.get(&id).copied().unwrap_or_default();
-            self.check_exchange_deletion(delete, released)?;
+            complaints.note(self.check_exchange_deletion(delete, released));
         }
         debug_assert!(names.queues_gone.len() == import.deleted_queues.len());
-        Ok(())
     }
 
     /// An import deletes no queue that a session has for itself.

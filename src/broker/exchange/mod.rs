@@ -168,6 +168,16 @@ impl Kind {
         }
     }
 
+    /// A binding key as an exchange of this type keeps it: keys that match the same are one.
+    pub fn kept_key(&self, key: &str) -> Text {
+        match self {
+            Kind::Topic(_) => pattern::normal(key),
+            // They look at no key.
+            Kind::Fanout(_) | Kind::Failover(_) => Text::default(),
+            Kind::Direct(_) | Kind::Headers(_) | Kind::Xml(_) => key.into(),
+        }
+    }
+
     /// Whether a client can declare an exchange of this type.
     pub fn can_be_declared(&self) -> bool {
         !matches!(self, Kind::Failover(_))

@@ -369,4 +369,19 @@ mod tests {
             limits::RAFT_TICKS_AT_ONCE as u64
         );
     }
+
+    #[test]
+    fn who_has_seen_itself_taken_out_promises_nothing_that_it_cannot_read_back() {
+        let taken_out = Command::MemberDown {
+            member: MemberId(1),
+            epoch: limits::EPOCH_OF_WHO_LEFT,
+        };
+        let mut node = Node::formed_by(1, vec![taken_out]);
+        node.write();
+        // The first start promises, the second reads what it has promised.
+        for _ in 0..3 {
+            node = node.again();
+            node.run();
+        }
+    }
 }

@@ -21,19 +21,47 @@ pub struct Node {
     writer: Writer,
 }
 
+fn fresh() -> Core {
+    Core::new(Default::default(), Default::default())
+}
+
+fn settings(id: u64) -> Settings {
+    Settings {
+        group: 7,
+        member: MemberId(id),
+        seed: id,
+        down_after_ms: 60_000,
+        resend_after_ms: limits::RESEND_AFTER_MS,
+        recent_bytes: 0,
+        proposal_bytes: limits::PROPOSAL_BYTES,
+        is_observed: false,
+        plant: Plant::None,
+    }
+}
+
 impl Node {
     /// A member whose group is it alone.
     pub fn formed(id: u64) -> Node {
-        Node::new(id, true)
+        Node::formed_by(id, vec![Command::Tick; 40])
+    }
+
+    /// The same, and these commands are the group's first.
+    pub fn formed_by(id: u64, commands: Vec<Command>) -> Node {
+        Node::new(id, SimulatedDisk::new(id), Some(commands))
     }
 
     /// A newcomer.
     pub fn newcomer(id: u64) -> Node {
-        Node::new(id, false)
+        Node::new(id, SimulatedDisk::new(id), None)
     }
 
-    fn new(id: u64, is_formed: bool) -> Node {
-        let disk = SimulatedDisk::new(id);
+    /// The member on the same disk, started again.
+    pub fn again(self) -> Node {
+        let Node { member, disk, .. } = self;
+        Node::new(member.id().0, disk, None)
+    }
+
+    fn new(id: u64, disk: SimulatedDisk, form_by: Option<Vec<Command>>) -> Node {
         let options = Options {
             journal: store::Options {
                 segment_bytes: 64 * 1024,
@@ -44,22 +72,11 @@ impl Node {
             ..Options::default()
         };
         let opened = EntryLog::open_without_thread(Arc::new(disk.clone()), &options, id);
-        let ((mut log, _), mut writer) = opened.expect("it is new");
-        let settings = Settings {
-            group: 7,
-            member: MemberId(id),
-            seed: id,
-            down_after_ms: 60_000,
-            resend_after_ms: limits::RESEND_AFTER_MS,
-            recent_bytes: 0,
-            proposal_bytes: limits::PROPOSAL_BYTES,
-            is_observed: false,
-            plant: Plant::None,
-        };
-        let fresh = || Core::new(Default::default(), Default::default());
+        let ((mut log, _), mut writer) = opened.expect("it is sound");
+        let settings = settings(id);
         let now = Now::default();
-        if is_formed {
-            let begin = (fresh(), vec![Command::Tick; 40]);
+        if let Some(commands) = form_by {
+            let begin = (fresh(), commands);
             let formed = form(&mut log, settings.voter(), &[MemberId(id)], begin, 0);
             formed.expect("it is new");
         }

@@ -15,10 +15,10 @@ use super::nouns::{referred, text};
 use super::problem::{Kind, Problem};
 use super::request::{self, Members, short};
 use crate::broker::arguments::is_session_scoped;
-use crate::broker::exchange::pattern::normal;
+use crate::broker::exchange;
 use crate::broker::exchanges::own_type;
 use crate::broker::limits::IMPORTED_DEFINITIONS_MAX;
-use crate::broker::management::{Face, Import};
+use crate::broker::management::Import;
 use crate::qmf::broker as schema;
 use crate::qmf::datum::Datum;
 use crate::qmf::object::Object;
@@ -46,8 +46,7 @@ pub struct Definitions {
 
 /// Whether an exchange is the broker's own.
 fn is_own(exchange: &str) -> bool {
-    let is_face = Face::ALL.iter().any(|(_, name, _)| *name == exchange);
-    exchange.is_empty() || own_type(exchange).is_some() || is_face
+    own_type(exchange).is_some()
 }
 
 fn flag(object: &Object, name: &str) -> bool {
@@ -231,7 +230,10 @@ impl Definitions {
                 Some(exchange) => Some(exchange.r#type.as_str()),
                 None => own_type(name),
             };
-            binding.binding_key = kept_key(r#type.unwrap_or_default(), &binding.binding_key);
+            // Of an exchange that is nowhere the key stays: what is wrong with it is told later.
+            if let Some(kind) = r#type.and_then(exchange::Kind::of_type) {
+                binding.binding_key = kind.kept_key(&binding.binding_key);
+            }
             self.bindings.insert(bound(&binding), binding);
         }
         self
@@ -258,16 +260,6 @@ impl Definitions {
             "queues": self.queues.values().map(show_queue).collect::<Vec<_>>(),
             "bindings": self.bindings.values().map(show_binding).collect::<Vec<_>>(),
         })
-    }
-}
-
-/// A binding key as an exchange of a type keeps it.
-pub fn kept_key(r#type: &str, key: &str) -> Text {
-    match r#type {
-        "topic" => normal(key),
-        // It looks at no key.
-        "fanout" => Text::default(),
-        _ => key.into(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Every bound of the view over HTTP that is no bound of a socket, with its reason.
 
+use crate::broker::limits::IMPORT_COMPLAINTS_BYTES_MAX;
+
 /// Items on one page, at most: some hundred kilobytes of answer.
 pub const PAGE_SIZE_MAX: usize = 500;
 
@@ -21,8 +23,8 @@ pub const NAME_BYTES_MAX: usize = 255;
 /// How deep maps and lists of an argument may lie in each other.
 pub const ARGUMENT_DEPTH_MAX: usize = 32;
 
-/// Octets of a reason in an answer: a peer chose parts of it.
-pub const REASON_BYTES_MAX: usize = 1024;
+/// Octets of a reason in an answer: a peer chose parts of it. All that is wrong with an import goes in.
+pub const REASON_BYTES_MAX: usize = IMPORT_COMPLAINTS_BYTES_MAX + 1024;
 
 /// Octets of the arguments of one definition where commands are encoded: less than a frame of AMQP 0-10.
 pub const ARGUMENTS_BYTES_MAX: usize = 32 * 1024;

@@ -65,11 +65,17 @@ fn described(operation: &Operation) -> Json {
     });
     if let Some(schema) = operation.body {
         described["requestBody"] = json!({
-            "required": false,
+            "required": needs_members(schema),
             "content": {"application/json": {"schema": reference(schema)}},
         });
     }
     described
+}
+
+/// Whether a request's schema has members that have to be there, so that there has to be a body.
+fn needs_members(schema: &str) -> bool {
+    let mut requests = REQUESTS.iter();
+    requests.any(|(name, _, needed)| *name == schema && !needed.is_empty())
 }
 
 fn reference(schema: &str) -> Json {

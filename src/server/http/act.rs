@@ -47,6 +47,7 @@ impl View {
 
     pub(super) async fn put_queue(&self, asking: &Asking) -> Result<Answer, Problem> {
         let name = asking.part("queue");
+        request::check_queue_name(name)?;
         let declare = request::queue(name, asking.body.clone())?;
         let setting = self.ready(&asking.requester).await?;
         if let Some(found) = self.object(&setting, ObjectName::queue(name)).await {
@@ -150,7 +151,7 @@ impl View {
         let mut key = bind.binding_key.clone();
         self.group.look(&mut |core: &Core| {
             if let Some(found) = core.exchange_of_name(exchange) {
-                key = definitions::kept_key(found.kind.type_name(), &bind.binding_key);
+                key = found.kind.kept_key(&bind.binding_key);
             }
         });
         let key = paths::of_key(&key);
@@ -211,11 +212,15 @@ impl View {
 
     pub(super) async fn show_level(&self, asking: &Asking) -> Result<Answer, Problem> {
         self.ready(&asking.requester).await?;
+        Ok(self.level_now())
+    }
+
+    fn level_now(&self) -> Answer {
         let (level, possible) = self.level();
-        Ok(Answer::json(json!({
+        Answer::json(json!({
             "level": level,
             "possible": possible.map(Level::number),
-        })))
+        }))
     }
 
     /// Raises the level to the highest that all members know.
@@ -228,7 +233,7 @@ impl View {
         };
         let action = Action::Raise(possible.ok_or_else(unknown)?);
         self.act(asking, action, limits::ORDER_TIME).await?;
-        self.show_level(asking).await
+        Ok(self.level_now())
     }
 
     /// Calls a method of an object, as QMF would.

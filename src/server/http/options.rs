@@ -14,6 +14,7 @@ pub struct HttpOptions {
         long,
         env = "QPID_HTTP_INTERFACE",
         value_name = "ADDRESS",
+        requires = "http_port",
         default_value = "127.0.0.1"
     )]
     pub http_interface: String,
@@ -29,6 +30,7 @@ pub struct HttpOptions {
         long,
         env = "QPID_HTTPS_INTERFACE",
         value_name = "ADDRESS",
+        requires = "https_port",
         default_value = "127.0.0.1"
     )]
     pub https_interface: String,
