@@ -191,16 +191,7 @@ fn an_interface_without_its_port_is_refused() {
 fn a_port_that_is_taken_is_told_with_its_option() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = taken.local_addr().expect("it is bound").port().to_string();
-    let log = refused(&["--port", "0", "--http-port", &port]);
+    let log = refused(&["--http-port", &port]);
     assert!(log.contains("--http-port: cannot listen"), "{log}");
     assert!(!log.contains("--port N"), "{log}");
-    let log = refused(&["--port", &port]);
-    assert!(log.contains("--port N"), "{log}");
-}
-
-#[test]
-fn a_queue_without_a_name_is_not_made() {
-    let managed = Managed::start();
-    let why = managed.put("/api/queues/%2F/", &json!({})).refused(400);
-    assert!(why.contains("name"), "{why}");
 }

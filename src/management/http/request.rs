@@ -174,18 +174,6 @@ pub fn exchange(name: &str, body: Json) -> Result<ExchangeDeclare, Problem> {
     Ok(declare)
 }
 
-/// Refuses the name that is none: most likely whoever builds the path has left it out. AMQP and QMF take
-/// it, as with `qpidd`, so that a document may have it.
-///
-/// # Errors
-/// It is empty.
-pub fn check_queue_name(name: &str) -> Result<(), Problem> {
-    match name.is_empty() {
-        true => Err(Problem::bad("a queue needs a name")),
-        false => Ok(()),
-    }
-}
-
 /// Refuses names that are kept for the broker. A document may have some all the same: QMF takes them, as
 /// with `qpidd`.
 ///

@@ -47,7 +47,6 @@ impl View {
 
     pub(super) async fn put_queue(&self, asking: &Asking) -> Result<Answer, Problem> {
         let name = asking.part("queue");
-        request::check_queue_name(name)?;
         let declare = request::queue(name, asking.body.clone())?;
         let setting = self.ready(&asking.requester).await?;
         if let Some(found) = self.object(&setting, ObjectName::queue(name)).await {
