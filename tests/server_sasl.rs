@@ -7,6 +7,7 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 use durable_support::Directory;
+use ferrymq::protocol::Event;
 use ferrymq::security::limits;
 use ferrymq::security::sasl::scram::{ClientSide, Hash};
 use ferrymq::wire::{self, Map};
@@ -211,6 +212,42 @@ fn who_fails_too_often_is_not_listened_to_from_there_and_others_are() {
     assert_refused(plain(&broker, "ann", "one"));
     broker.log_line("is not listened to for a while");
     assert!(plain(&broker, "bob", "two").is_ok());
+}
+
+#[test]
+fn of_many_who_fail_at_once_no_more_passwords_are_looked_at_than_one_after_the_other() {
+    let directory = Directory::new();
+    add(&directory, "ann", "one");
+    let mut broker = start(&directory, &[]);
+    let mut clients: Vec<Client> = (0..4 * limits::FAILURES_MAX)
+        .map(|_| {
+            let mut client = Client::start(broker.address());
+            assert!(matches!(client.event(), Event::Start { .. }));
+            client
+        })
+        .collect();
+    for client in &mut clients {
+        let response = b"\0ann\0wrong".to_vec();
+        client.protocol().start_ok("PLAIN", Some(response), "en_US");
+        client.flush();
+    }
+    for client in &mut clients {
+        assert!(matches!(client.event(), Event::Closed { .. }));
+    }
+    let mut told = Vec::new();
+    until("all are told", || {
+        let log = broker.log().iter();
+        told = log
+            .filter(|line| line.contains("Authentication failed: "))
+            .cloned()
+            .collect();
+        told.len() == clients.len()
+    });
+    let is_shut_out = |line: &String| line.contains("too often from there");
+    let looked_at = told.iter().filter(|line| !is_shut_out(line)).count();
+    let at_once = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = limits::FAILURES_MAX as usize + at_once;
+    assert!(looked_at < most, "{looked_at}");
 }
 
 #[test]

@@ -13,6 +13,7 @@
 //! Deliveries never pause reading. They are bounded by headroom, and a consumer that has stopped
 //! reading them can still accept, release and cancel, which is what frees its messages.
 
+mod bodies;
 mod login;
 mod trace;
 
@@ -28,8 +29,11 @@ use std::time::Duration;
 use bytes::{Buf, BytesMut};
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio::time::Sleep;
 
+use self::bodies::fetch_bodies;
+use self::login::Proof;
 use super::clock::{self, Clock};
 use super::doorbell::Doorbell;
 use super::happenings::Happenings;
@@ -66,6 +70,8 @@ pub struct Shared {
     pub sasl: Arc<Sasl>,
     /// Who could not.
     pub failures: Arc<Mutex<Failures>>,
+    /// Whose turn it is to have a password hashed: [`limits::HASHING_SHARE`].
+    pub turns: Semaphore,
     /// Whether nobody is let in over a connection that others can read.
     pub requires_encryption: bool,
     /// TLS, where it is configured.
@@ -110,6 +116,8 @@ pub struct Driver {
     read_bytes: usize,
     /// Once it is known how the peer comes.
     exchange: Option<Exchange>,
+    /// What the peer has said in it, until it is its turn.
+    proof: Option<Proof>,
     /// What the peer says of itself.
     client_properties: Map,
     /// Who the peer is, once that is known.
@@ -216,6 +224,7 @@ pub async fn run(
         input: BytesMut::new(),
         read_bytes: limits::READ_BYTES_MIN,
         exchange: None,
+        proof: None,
         client_properties: Map::new(),
         user: None,
         mechanism: Text::default(),
@@ -242,7 +251,10 @@ impl Driver {
                 Round::Wait => {
                     rounds = 0;
                     self.say_counts();
-                    self.wait().await;
+                    match self.is_proving() {
+                        true => self.prove().await,
+                        false => self.wait().await,
+                    }
                 }
                 Round::More => {
                     rounds += 1;
@@ -344,10 +356,11 @@ impl Driver {
             .is_some_and(|open| open.adapter.is_full())
     }
 
-    /// Whether the next event has to wait for the group, or for the peer to read its answers.
+    /// Whether the next event has to wait for the group, for the peer to read its answers, or for its turn
+    /// to prove who it is.
     fn is_held(&self) -> bool {
         let Some(open) = &self.open else {
-            return false;
+            return self.is_proving();
         };
         !self.protocol.is_closed()
             && (open.adapter.is_pending() || open.adapter.is_unread() || open.outstanding.is_held())
@@ -419,10 +432,10 @@ impl Driver {
             } => {
                 self.client_properties = client_properties;
                 self.mechanism = mechanism.clone();
-                self.exchange(|exchange| exchange.start(&mechanism, response.as_deref()));
+                self.proof = Some(Proof::Start(mechanism, response));
             }
             Event::SecureOk { response } => {
-                self.exchange(|exchange| exchange.respond(&response));
+                self.proof = Some(Proof::Response(response));
             }
             Event::TuneOk(tuned) => self.heartbeat = u64::from(tuned.heartbeat) * 1000,
             Event::Open { .. } => self.open(),
@@ -751,40 +764,6 @@ impl Driver {
         self.sleeps_until = deadline;
         true
     }
-}
-
-/// Fetches the bodies of deliveries that are not in memory. A message that rested for this process
-/// only and comes back damaged is lost, and its session fails.
-///
-/// # Errors
-/// A message that has to survive cannot be read.
-fn fetch_bodies(group: &dyn Group, open: &mut Open) -> Result<(), String> {
-    let number = open.seat.number;
-    for effect in &mut open.effects {
-        let Effect::Deliver(delivery) = effect else {
-            continue;
-        };
-        let is_wanted = delivery.message.is_resting() && !open.adapter.is_spoiled(delivery.channel);
-        if !is_wanted {
-            continue;
-        }
-        match delivery.message.fetch() {
-            Ok(message) => delivery.message = message,
-            Err(why) => {
-                let whence = group.whence(number, delivery.channel, delivery.id);
-                let destination = &delivery.subscription.destination;
-                let whence = whence.unwrap_or_else(|| format!("subscription {destination}"));
-                let why = format!("{whence}: {why}");
-                if delivery.message.page().is_none() || !group.is_alone() {
-                    return Err(why);
-                }
-                tracing::error!(target: "Store", "A message that was not durable is lost: {why}");
-                let text = format!("a message is lost ({whence})");
-                open.adapter.lose(delivery.channel, delivery.id, text);
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Ends our half of a connection and drops what the peer still sends, for a moment: were the socket

@@ -224,6 +224,16 @@ pub const STOP_MILLISECONDS_MAX: u64 = 5_000;
 /// their way.
 pub const STOP_GRACE_MILLISECONDS: u64 = 300;
 
+/// One of so many processors hashes the passwords of those who want to be let in: what they make the
+/// broker do leaves the others to those who are in.
+pub const HASHING_SHARE: usize = 2;
+
+/// Passwords that are hashed at a time, by [`HASHING_SHARE`]; 1 at least.
+pub fn hashed_at_once() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    (processors / HASHING_SHARE).max(1)
+}
+
 /// Connections whose counts go in one command.
 pub const COUNTS_PER_COMMAND: usize = 1_000;
 

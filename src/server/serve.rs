@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::accept::{self, Ended};
@@ -353,6 +353,7 @@ fn shared(
         rights,
         sasl,
         failures: Arc::default(),
+        turns: Semaphore::new(limits::hashed_at_once()),
         requires_encryption: options.security.require_encryption,
         tls,
         connections_max: options.security.max_connections,

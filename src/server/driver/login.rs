@@ -14,6 +14,14 @@ use crate::server::limits::STRANGER_PROPERTIES_BYTES_MAX;
 use crate::server::log::notice;
 use crate::wire::{CloseCode, Map, Text};
 
+/// What a peer has said to prove who it is.
+pub(super) enum Proof {
+    /// The mechanism, and its first response if there is one.
+    Start(Text, Option<Vec<u8>>),
+    /// A further response.
+    Response(Vec<u8>),
+}
+
 impl Shared {
     /// How a peer at an address comes: over TLS or not, and whom its certificate names.
     pub fn layer(&self, host: IpAddr, is_encrypted: bool, identity: Option<&str>) -> Layer {
@@ -71,9 +79,33 @@ impl Driver {
         self.exchange = Some(self.shared.begin_exchange(self.host, layer));
     }
 
-    /// Goes on with the exchange. Passwords are hashed, which takes as long as many commands: others
-    /// do not wait for it.
-    pub(super) fn exchange(&mut self, step: impl FnOnce(&mut Exchange) -> Step) {
+    /// Whether the peer waits for its turn to prove who it is.
+    pub(super) fn is_proving(&self) -> bool {
+        self.proof.is_some() && !self.protocol.is_closed()
+    }
+
+    /// Waits for the peer's turn, and goes on with the exchange. Passwords are hashed, which takes as long
+    /// as many commands: few at a time, so that others get on, and so that each of many who fail at once
+    /// is counted before the next. A deadline of the connection ends this first, and the place in the
+    /// line with it.
+    pub(super) async fn prove(&mut self) {
+        let shared = self.shared.clone();
+        tokio::select! {
+            biased;
+            Ok(_turn) = shared.turns.acquire() => match self.proof.take() {
+                Some(Proof::Start(mechanism, response)) => {
+                    self.exchange(|exchange| exchange.start(&mechanism, response.as_deref()));
+                }
+                Some(Proof::Response(response)) => {
+                    self.exchange(|exchange| exchange.respond(&response));
+                }
+                None => {}
+            },
+            () = self.wait() => {}
+        }
+    }
+
+    fn exchange(&mut self, step: impl FnOnce(&mut Exchange) -> Step) {
         let now = self.shared.clock.millis().0;
         let close = |driver: &mut Driver, text: &str| {
             driver.protocol.close(CloseCode::CONNECTION_FORCED, text);

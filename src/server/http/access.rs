@@ -25,7 +25,7 @@ use crate::wire::{Map, Text};
 ///
 /// # Errors
 /// It is for nobody who may ask.
-pub fn requester(
+pub async fn requester(
     peer: &Peer,
     head: &HeaderMap,
     shared: &Shared,
@@ -34,7 +34,7 @@ pub fn requester(
     check_origin(head, peer.is_encrypted)?;
     let user = match shared.rights.is_authenticating && !is_free {
         false => Text::from(format!("anonymous@{}", shared.sasl.realm)),
-        true => proved(peer, head, shared)?,
+        true => proved(peer, head, shared).await?,
     };
     let address = peer.address;
     if !is_free {
@@ -79,9 +79,9 @@ fn unproved(why: &str) -> Problem {
 }
 
 /// The user that a request proves: by name and password, if it has them, else by the certificate that its
-/// client has shown. Passwords are hashed, which takes as long as many requests: others do not wait for
-/// it.
-fn proved(peer: &Peer, head: &HeaderMap, shared: &Shared) -> Result<Text, Problem> {
+/// client has shown. Passwords are hashed, which takes as long as many requests: each in its turn, and
+/// others do not wait for it.
+async fn proved(peer: &Peer, head: &HeaderMap, shared: &Shared) -> Result<Text, Problem> {
     let (address, host, now) = (peer.address, peer.address.ip(), shared.clock.millis().0);
     let layer = shared.layer(host, peer.is_encrypted, peer.identity.as_deref());
     let external = Mechanism::External.name();
@@ -97,6 +97,7 @@ fn proved(peer: &Peer, head: &HeaderMap, shared: &Shared) -> Result<Text, Proble
         None if is_shown() => (external, Vec::new()),
         None => return Err(unproved("name and password are asked for (Basic)")),
     };
+    let _turn = shared.turns.acquire().await;
     if shared.failures.lock().is_shut_out(host, now) {
         return Err(unproved("too many failures from there, for a while"));
     }

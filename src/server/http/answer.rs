@@ -138,7 +138,7 @@ pub(super) async fn answer(
     })?;
     // What starts and watches brokers asks for these, and has no credentials.
     let is_free = matches!(operation.deal, Deal::Alive | Deal::Ready);
-    let requester = access::requester(peer, &head.headers, &view.shared, is_free)?;
+    let requester = access::requester(peer, &head.headers, &view.shared, is_free).await?;
     let query = query::parse(head.uri.query().unwrap_or_default(), operation)?;
     let body = read(operation, &head.headers, body).await?;
     let accept = head.headers.get(header::ACCEPT);
