@@ -68,6 +68,19 @@ fn a_new_group_begins_at_the_level_that_all_its_members_know() {
 }
 
 #[test]
+fn a_group_that_has_begun_anew_keeps_its_level() {
+    let old = Levels::known();
+    plant_here(Some(Plant::KnowsNextLevel));
+    let broker = Broker::new();
+    set(&broker, [1, 2]);
+    levels(&broker, [1, 2], old);
+    // One member's state is all that is left, and another member it is that goes on with it.
+    set(&broker, [3]);
+    levels(&broker, [3], Levels::known());
+    assert_eq!(broker.core(Core::level), Level::FIRST);
+}
+
+#[test]
 fn a_level_is_raised_when_all_members_know_it() {
     let old = Levels::known();
     plant_here(Some(Plant::KnowsNextLevel));

@@ -87,12 +87,14 @@ pub enum Plant {
     GroupOwnersLeftOut,
     /// Where the last message of each key is, is not in the snapshot.
     LastValuesLeftOut,
+    /// Snapshots are written as the newest version that runs would, whatever the level.
+    FormatAhead,
     /// No fault: a version of the broker that knows one level more.
     KnowsNextLevel,
 }
 
 /// All of them, by the names that tests give.
-const NAMES: [(&str, Plant); 40] = [
+const NAMES: [(&str, Plant); 41] = [
     ("later-batch-overtakes", Plant::LaterBatchOvertakes),
     ("batch-in-two-records", Plant::BatchInTwoRecords),
     ("accept-not-said", Plant::AcceptNotSaid),
@@ -132,11 +134,14 @@ const NAMES: [(&str, Plant); 40] = [
     ("run-out-unheeded", Plant::RunOutUnheeded),
     ("group-owners-left-out", Plant::GroupOwnersLeftOut),
     ("last-values-left-out", Plant::LastValuesLeftOut),
+    ("format-ahead", Plant::FormatAhead),
     ("knows-next-level", Plant::KnowsNextLevel),
 ];
 
 thread_local! {
     static PLANTED_HERE: Cell<u8> = const { Cell::new(0) };
+    /// Whether this thread does at present what the version to come would do.
+    static IS_NEXT_VERSION: Cell<bool> = const { Cell::new(false) };
 }
 
 static PLANTED: AtomicU8 = AtomicU8::new(0);
@@ -157,10 +162,26 @@ pub fn plant_here(plant: Option<Plant>) {
     PLANTED_HERE.set(plant.map_or(0, |plant| plant as u8));
 }
 
+/// Does something as the version would that knows one level more ([`Plant::KnowsNextLevel`]), or as this
+/// one: where members of both run in the same thread.
+#[doc(hidden)]
+pub fn as_version<R>(is_next: bool, act: impl FnOnce() -> R) -> R {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            IS_NEXT_VERSION.set(self.0);
+        }
+    }
+    let _before = Before(IS_NEXT_VERSION.replace(is_next));
+    act()
+}
+
 /// Whether a fault is planted; never in a release build.
 #[doc(hidden)]
 #[inline]
 pub fn is_planted(plant: Plant) -> bool {
     cfg!(debug_assertions)
-        && (PLANTED.load(Ordering::Relaxed) == plant as u8 || PLANTED_HERE.get() == plant as u8)
+        && (PLANTED.load(Ordering::Relaxed) == plant as u8
+            || PLANTED_HERE.get() == plant as u8
+            || plant == Plant::KnowsNextLevel && IS_NEXT_VERSION.get())
 }

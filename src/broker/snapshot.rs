@@ -157,7 +157,10 @@ impl Frozen {
 
     fn encode_state(&self) -> Encoder {
         let mut state = Encoder::default();
-        let format = self.0.level.number();
+        let format = match is_planted(Plant::FormatAhead) {
+            true => Level::most().number(),
+            false => self.0.level.number(),
+        };
         state.raw(MAGIC);
         state.raw(&[b'0' + format]);
         state.format = Some(format);

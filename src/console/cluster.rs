@@ -44,10 +44,17 @@ pub(super) fn run(asking: &Asking<'_>, cluster: &Cluster) -> Result<(), Failure>
             let id = named.name.trim_start_matches('0');
             call(asking, "stopClusterNode", &json!({"brokerId": id}))
         }
-        Cluster::StopAll => call(asking, "stopFullCluster", &json!({})),
+        Cluster::StopAll(wait) => {
+            call(asking, "stopFullCluster", &json!({}))?;
+            let is_asked = |failure: &Failure| failure.exit == Exit::Unreachable;
+            until(wait.wait, || {
+                nodes(asking).err().is_some_and(|why| is_asked(&why))
+            })
+            .map_err(|()| Failure::failed("they are told to end and this one has not"))
+        }
         Cluster::Level => level(asking, Method::GET),
         Cluster::Finalise => level(asking, Method::POST),
-        Cluster::Remove { named, wait } => remove(asking, &named.name, Duration::from_secs(*wait)),
+        Cluster::Remove { named, wait } => remove(asking, &named.name, wait.wait),
     }
 }
 
@@ -93,38 +100,46 @@ fn call(asking: &Asking<'_>, method: &str, arguments: &Json) -> Result<(), Failu
 }
 
 /// Has a member taken out, and waits until it is.
-fn remove(asking: &Asking<'_>, name: &str, wait: Duration) -> Result<(), Failure> {
+fn remove(asking: &Asking<'_>, name: &str, wait: u64) -> Result<(), Failure> {
     let path = format!("/api/nodes/{}", part(name));
     asking.client.ask(Method::DELETE, &path, None)?;
     let is_part = |node: &Json| {
         let has_role = node.get("role").is_some_and(|role| !role.is_null());
         has_role || node.get("is_leaving") == Some(&json!(true))
     };
-    let end = Instant::now() + wait;
-    loop {
+    let mut told = "it is out";
+    let is_out = until(wait, || match nodes(asking) {
+        Ok(nodes) => !nodes
+            .iter()
+            .any(|node| is_called(node, name) && is_part(node)),
         // The member that answers may be the one that goes.
-        let is_out = match nodes(asking) {
-            Ok(nodes) => !nodes
-                .iter()
-                .any(|node| is_called(node, name) && is_part(node)),
-            Err(failure) if failure.exit == Exit::Unreachable => {
-                let reason = "it was this member that was asked, and it has ended";
-                return print(&done(asking, reason));
-            }
-            Err(_) => false,
-        };
-        if is_out {
-            return print(&done(asking, "it is out"));
+        Err(failure) if failure.exit == Exit::Unreachable => {
+            told = "it was this member that was asked, and it has ended";
+            true
         }
+        Err(_) => false,
+    });
+    is_out.map_err(|()| {
+        Failure::failed(format!(
+            "it is decided and not done after {wait} s: without a majority of the members nothing is"
+        ))
+    })?;
+    print(&done(asking, told))
+}
+
+/// Waits until something holds, so many seconds.
+///
+/// # Errors
+/// It did not.
+fn until(seconds: u64, mut holds: impl FnMut() -> bool) -> Result<(), ()> {
+    let end = Instant::now() + Duration::from_secs(seconds);
+    while !holds() {
         if Instant::now() >= end {
-            let reason = format!(
-                "it is decided and not done after {} s: without a majority of the members nothing is",
-                wait.as_secs()
-            );
-            return Err(Failure::failed(reason));
+            return Err(());
         }
         std::thread::sleep(LOOK);
     }
+    Ok(())
 }
 
 fn done(asking: &Asking<'_>, what: &str) -> String {

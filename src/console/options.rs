@@ -205,8 +205,8 @@ pub enum Cluster {
     Status,
     /// Have a member end its process; it takes part again when it is started
     Stop(Named),
-    /// Have the processes of all members end
-    StopAll,
+    /// Have the processes of all members end, and wait until that of the one that is asked has
+    StopAll(Wait),
     /// Show the level at which the broker runs, and to which it can be raised
     Level,
     /// Raise the level to the highest that the versions of all members know: an upgrade is over then, and
@@ -218,10 +218,18 @@ pub enum Cluster {
         /// Which
         #[command(flatten)]
         named: Named,
-        /// Seconds to wait
-        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
-        wait: u64,
+        /// How long
+        #[command(flatten)]
+        wait: Wait,
     },
+}
+
+/// How long something is waited for.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Wait {
+    /// Seconds to wait
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub wait: u64,
 }
 
 /// `ferrymq definitions`.

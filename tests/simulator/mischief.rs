@@ -19,6 +19,7 @@ enum Later {
     /// Reads fail when it starts.
     StartUnreadable(usize, u64),
     Crash(usize),
+    Version(usize),
     Replace(usize),
     Join(usize),
     Mend(usize, usize),
@@ -116,9 +117,34 @@ impl Mischief {
                 group[place].drift(now, per_mille);
                 self.later(now, lasts, Later::Steady(place));
             }
+            Act::Version(place, down_ms) => return self.change_version(group, now, place, down_ms),
+            Act::Finalise(apart_ms) => {
+                if !group[0].finalise() {
+                    return false;
+                }
+                for place in 0..group.len() {
+                    self.later(now, apart_ms * place as u64, Later::Version(place));
+                }
+            }
             _ => return self.act_on_disk(group, now, act),
         }
         true
+    }
+
+    /// Another version takes a member's place. False: it would go back, and nobody does any more.
+    fn change_version<M: Machine>(
+        &mut self,
+        group: &[Seat<M>],
+        now: Millis,
+        place: usize,
+        down_ms: u64,
+    ) -> bool {
+        let is_done = group[place].change_version();
+        if is_done && group[place].is_up() {
+            self.crash(group, now, place);
+            self.later(now, down_ms, Later::Start(place, 0));
+        }
+        is_done
     }
 
     /// The same for disks. Of a disk that is in doubt already, nothing more is asked; and as many as
@@ -245,6 +271,12 @@ impl Mischief {
                 Later::Crash(place) => {
                     self.crash(group, now, place);
                     self.later.push((now, Later::Start(place, 0)));
+                }
+                Later::Version(place) => {
+                    if !group[place].is_next_version() {
+                        let down_ms = self.dice.below(DOWN_MS);
+                        self.change_version(group, now, place, down_ms);
+                    }
                 }
                 Later::Replace(place) if group[place].is_spoiled() => {
                     self.replace(group, now, place);

@@ -83,6 +83,11 @@ const UNANSWERED: [&str; 8] = [
 ];
 
 #[test]
+fn planted_snapshot_that_an_older_version_cannot_read_is_found() {
+    in_core(&["later version"], CorePlant::FormatAhead);
+}
+
+#[test]
 fn planted_promise_not_kept_is_found() {
     altered(&LOST, |setup| setup.plant = Plant::VoteForgotten);
 }

@@ -50,6 +50,10 @@ pub enum Act {
     WallStep(usize, i64),
     /// Of its monotonic clock so many milliseconds pass in a thousand.
     Drift(usize, u64, u64),
+    /// It stops, and starts some time later as one of the other version.
+    Version(usize, u64),
+    /// Those of the older version are upgraded, so many milliseconds apart, and then the level is raised.
+    Finalise(u64),
     /// The network and all disks are like this.
     Weather(Faults, u64),
 }
@@ -71,7 +75,7 @@ impl fmt::Debug for Event {
 type Draw = fn(&mut Dice, u64) -> Act;
 
 /// How many events of each kind there are at most in a minute.
-const KINDS: [(u64, Draw); 17] = [
+const KINDS: [(u64, Draw); 19] = [
     (30, |dice, members| {
         Act::Crash(place(dice, members), dice.below(1500), wall_off(dice))
     }),
@@ -126,6 +130,10 @@ const KINDS: [(u64, Draw); 17] = [
         let per_mille = 900 + dice.below(201);
         Act::Drift(place(dice, members), per_mille, 500 + dice.below(9000))
     }),
+    (8, |dice, members| {
+        Act::Version(place(dice, members), dice.below(1500))
+    }),
+    (1, |dice, _| Act::Finalise(dice.below(3000))),
 ];
 
 /// Changes of the weather in a minute.

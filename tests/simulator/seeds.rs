@@ -152,6 +152,9 @@ impl Total {
             ("members left", tally.leaves),
             ("members joined", tally.joins),
             ("changes of members", tally.changes),
+            ("members upgraded", tally.upgrades),
+            ("members that went back", tally.downgrades),
+            ("levels raised", report.raised),
         ] {
             *self.faults.entry(kind).or_default() += count;
         }

@@ -2,7 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ferrymq::broker::Request;
+use ferrymq::broker::level::Level;
+use ferrymq::broker::{Core, Request};
+use ferrymq::cluster::Group as _;
 use ferrymq::cluster::lockstep::dice::Dice;
 use ferrymq::cluster::machine::Machine;
 use ferrymq::cluster::raft::seats::{Faults, Seat, Setup, Tally};
@@ -93,6 +95,8 @@ pub struct Report {
     pub run_out: u64,
     pub commands_again: u64,
     pub deliveries_again: u64,
+    /// 1 if the level was raised.
+    pub raised: u64,
     pub tally: Tally,
     /// A digest of all that happened.
     pub trace: u64,
@@ -190,6 +194,8 @@ impl<M: Machine> Simulation<M> {
         let applied = self.agreement.applied;
         world.trace.line(format_args!("{tally:?} {applied}"));
         let trace = world.trace.digest();
+        let mut level = 0;
+        world.cluster[0].look(&mut |core: &Core| level = core.level().number());
         match result {
             Ok(()) => Ok(Report {
                 commands: world.commands,
@@ -217,6 +223,7 @@ impl<M: Machine> Simulation<M> {
                 run_out: self.exclusivity.run_out(),
                 commands_again: world.replayed,
                 deliveries_again: self.exclusivity.again,
+                raised: u64::from(level > Level::FIRST.number()),
                 tally,
                 trace,
             }),

@@ -8,9 +8,11 @@ use crate::wire::ErrorCode;
 
 impl Core {
     /// Members have said what levels they know. What a new group can do at once, it does: no member of an
-    /// older version has ever been in it.
+    /// older version has ever been in it. One that has begun anew from the directory of one member of
+    /// another is not new: whoever was in that one may want to go back.
     pub(in crate::broker) fn set_levels(&mut self, levels: LevelsOf) {
-        let is_new = self.members.levels().is_empty();
+        let has_had_others = self.members.left().next().is_some();
+        let is_new = self.members.levels().is_empty() && !has_had_others;
         self.members.set_levels(levels);
         let common = level::common(self.members.parts(), self.members.levels());
         if let Some(common) = common.filter(|_| is_new) {

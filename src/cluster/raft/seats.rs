@@ -7,6 +7,7 @@ mod faults;
 mod network;
 mod node;
 mod state;
+mod versions;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use self::network::Network;
 pub use self::network::{Faults, Tally};
 use self::node::Node;
 use self::state::State;
+use self::versions::Upgrade;
 use super::committed::Observed;
 use super::member::form;
 use super::{Plant, Settings};
@@ -108,6 +110,7 @@ pub fn seats<M: Machine>(
         network,
         changes: VecDeque::new(),
         seen: Vec::new(),
+        upgrade: Upgrade::default(),
         elected: Vec::new(),
         failure: None,
         setup,

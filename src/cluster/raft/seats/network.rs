@@ -92,6 +92,12 @@ pub struct Tally {
     pub joins: u64,
     /// Changes made of who takes part.
     pub changes: u64,
+    /// Members that another version was put in place of.
+    pub upgrades: u64,
+    /// Members that went back to the older version.
+    pub downgrades: u64,
+    /// Times that the level was to be raised.
+    pub raises: u64,
 }
 
 /// A message on its way.
@@ -136,6 +142,11 @@ impl Network {
             true => self.tally.cuts += u64::from(self.cuts.insert((from, to))),
             false => drop(self.cuts.remove(&(from, to))),
         }
+    }
+
+    /// Whether the way from one member to another is cut.
+    pub fn is_cut(&self, from: usize, to: usize) -> bool {
+        self.cuts.contains(&(from, to))
     }
 
     pub fn send(&mut self, now: Millis, from: usize, to: usize, octets: Vec<u8>) {

@@ -10,6 +10,7 @@ use super::clocks::Clocks;
 use super::network::{Network, Tally};
 use crate::broker::Command;
 use crate::broker::ids::{ConnectionNumber, MemberId};
+use crate::broker::plant::as_version;
 use crate::cluster::entry_log::{self, Configuration, EntryLog, Plant as LogPlant};
 use crate::cluster::lockstep::dice::Dice;
 use crate::cluster::machine::Machine;
@@ -47,6 +48,9 @@ pub(super) struct Node<M> {
     pub is_absent: bool,
     /// It is to be taken out.
     pub is_leaving: bool,
+    /// Whether the next start is one of the newer version, and whether it runs.
+    pub is_next: bool,
+    pub runs_next: bool,
     /// How long a sync takes at least until when: a slow disk.
     pub slow: (u64, Millis),
     /// What clients proposed, until it runs.
@@ -95,6 +99,8 @@ impl<M: Machine> Node<M> {
             is_spoiled: false,
             is_absent: false,
             is_leaving: false,
+            is_next: false,
+            runs_next: false,
             slow: (0, Millis(0)),
             waiting: VecDeque::new(),
             closing: Vec::new(),
@@ -117,7 +123,10 @@ impl<M: Machine> Node<M> {
         let MemberId(id) = self.settings.member;
         let (log, writer) = open(&self.disk, options, id)?;
         self.settings.seed = seed;
-        self.member = Some(Member::open(log, self.settings, fresh, at)?);
+        self.runs_next = self.is_next;
+        let settings = self.settings;
+        let opened = as_version(self.runs_next, || Member::open(log, settings, fresh, at));
+        self.member = Some(opened?);
         self.writer = Some(writer);
         self.is_touched = true;
         // All of it was read.
@@ -273,6 +282,15 @@ impl<M: Machine> Node<M> {
     /// # Errors
     /// It cannot go on.
     pub fn run(
+        &mut self,
+        at: (Millis, Now),
+        options: &entry_log::Options,
+        sent: &mut Vec<(MemberId, Vec<u8>)>,
+    ) -> Result<(), String> {
+        as_version(self.runs_next, || self.run_version(at, options, sent))
+    }
+
+    fn run_version(
         &mut self,
         (now, at): (Millis, Now),
         options: &entry_log::Options,

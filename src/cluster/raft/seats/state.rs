@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use super::super::ordered::Change;
 use super::network::{Flight, Network};
 use super::node::Node;
+use super::versions::Upgrade;
 use super::{Seen, Setup, clocks::Clocks};
 use crate::broker::ids::MemberId;
+use crate::broker::plant::as_version;
 use crate::cluster::lockstep::dice::Dice;
 use crate::cluster::machine::Machine;
 use crate::cluster::outbox::Woken;
@@ -26,6 +28,8 @@ pub(super) struct State<M> {
     /// Changes of who takes part, until they are made.
     pub changes: VecDeque<Change>,
     pub seen: Vec<Seen>,
+    /// What there is to say of versions.
+    pub upgrade: Upgrade,
     /// Who was elected in which term.
     pub elected: Vec<(u64, MemberId)>,
     pub failure: Option<String>,
@@ -68,11 +72,14 @@ impl<M: Machine> State<M> {
         self.ids += 1;
         let id = MemberId(self.ids);
         let disk = SimulatedDisk::new(self.dice.roll());
+        let old = &self.nodes[place];
         let settings = super::Settings {
             member: id,
-            ..self.nodes[place].settings
+            ..old.settings
         };
+        let is_next = old.is_next || self.upgrade.is_final;
         self.nodes[place] = Node::new(settings, disk);
+        self.nodes[place].is_next = is_next;
         self.changes.push_back(Change::Join(id));
         if let Err(why) = self.start(place) {
             self.fail(why);
@@ -101,6 +108,7 @@ impl<M: Machine> State<M> {
             left -= 1;
         }
         self.make_changes();
+        self.look_at_versions();
         let next = self.nodes.iter().filter_map(|node| node.next(self.now));
         let next = next.chain(self.network.next()).min();
         next.filter(|_| self.failure.is_none())
@@ -124,7 +132,7 @@ impl<M: Machine> State<M> {
         let at = node.clocks.now(self.now, self.setup.wall_at_zero);
         let member = node.member.as_mut().ok_or("the member is down")?;
         node.is_touched = true;
-        member.step(at, octets)
+        as_version(node.runs_next, || member.step(at, octets))
     }
 
     /// Lets a member do what is due. False when nothing is.
