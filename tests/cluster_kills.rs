@@ -1,7 +1,7 @@
-//! Members in network namespaces, killed, frozen, cut off and replaced again and again amid load, keep
-//! what any of them confirmed.
+//! Members in network namespaces, killed, frozen, cut off, replaced and upgraded again and again amid load,
+//! keep what any of them confirmed.
 //!
-//! `FERRYMQ_CLUSTER_FAULTS` says how often (6), `FERRYMQ_CLUSTER_KINDS` what happens, in turn and with
+//! `FERRYMQ_CLUSTER_FAULTS` says how often (7), `FERRYMQ_CLUSTER_KINDS` what happens, in turn and with
 //! commas between (what three members can have), `FERRYMQ_CLUSTER_MEMBERS` how many members there are
 //! (3), `FERRYMQ_CLUSTER_FAULT_MS` how long a fault lasts at most (8000), `FERRYMQ_SEED` where the
 //! random numbers begin, else the commit.
@@ -79,7 +79,7 @@ fn main() -> ExitCode {
     if let Some(ended) = network::enter() {
         return ended;
     }
-    let faults = number("FERRYMQ_CLUSTER_FAULTS", 6);
+    let faults = number("FERRYMQ_CLUSTER_FAULTS", 7);
     let members = number("FERRYMQ_CLUSTER_MEMBERS", 3) as usize;
     let kinds = match Fault::asked(members) {
         Ok(kinds) => kinds,

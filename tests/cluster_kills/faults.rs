@@ -44,10 +44,14 @@ pub enum Fault {
     Wipe,
     /// Another one is asked to take it out, and a new one joins in its place.
     TakeOut,
+    /// One after the other is stopped in order and started again.
+    Restart,
+    /// The same, and what is started is another version: upgrades and ways back take turns.
+    Version,
 }
 
 /// All of them, by the names that they are asked for with, and how many members it takes.
-const FAULTS: [(&str, Fault, usize); 12] = [
+const FAULTS: [(&str, Fault, usize); 14] = [
     ("kill", Fault::Kill, 3),
     ("freeze", Fault::Freeze, 3),
     ("cut", Fault::CutFromOthers, 3),
@@ -61,10 +65,12 @@ const FAULTS: [(&str, Fault, usize); 12] = [
     ("ring", Fault::Ring, 5),
     ("wipe", Fault::Wipe, 3),
     ("take-out", Fault::TakeOut, 3),
+    ("restart", Fault::Restart, 3),
+    ("version", Fault::Version, 3),
 ];
 
 /// What happens where nothing is asked for.
-const USUAL: &str = "kill,wipe,freeze,cut,take-out,unplug,one-way,kill-all";
+const USUAL: &str = "kill,wipe,version,freeze,cut,take-out,unplug,restart,one-way,kill-all";
 
 impl Fault {
     /// What is to happen, in turn.
@@ -147,6 +153,7 @@ impl Run<'_> {
                 tokio::time::sleep(lasts).await;
                 network::cut(number, one, false)?;
             }
+            Fault::Restart | Fault::Version => self.roll(at, fault).await?,
             Fault::Flap => self.flap(number, &others).await?,
             Fault::CutFromOthers | Fault::Halves | Fault::Bridge | Fault::Ring => {
                 let (away, ways) = self.ways(fault, at);
@@ -154,6 +161,23 @@ impl Run<'_> {
                 self.others_serve(&away, fault, lasts).await?;
                 cut_all(&ways, false)?;
             }
+        }
+        Ok(())
+    }
+
+    /// All members are stopped in order and started again, one after the other from a place on.
+    async fn roll(&mut self, first: usize, fault: Fault) -> Result<(), String> {
+        let count = self.members.len();
+        for step in 0..count {
+            let at = (first + step) % count;
+            let member = &mut self.members[at];
+            let number = member.number;
+            member.signal("TERM");
+            member.ended(true)?;
+            member.is_next_version ^= fault == Fault::Version;
+            self.others_serve(&[number], fault, Duration::ZERO).await?;
+            self.members[at].start();
+            until_serving(&mut self.members[at]).await?;
         }
         Ok(())
     }

@@ -24,6 +24,8 @@ const SERVING_LOOK: Duration = Duration::from_millis(20);
 /// A member: its place on the disk, and its process while it has one.
 pub struct Member {
     pub number: usize,
+    /// Whether its next start is one of a version that knows one level more.
+    pub is_next_version: bool,
     directory: Directory,
     key: String,
     peers: String,
@@ -37,6 +39,7 @@ impl Member {
         let peer = |member| format!("{}:{}", network::host(member), network::PEER_PORT);
         Member {
             number,
+            is_next_version: false,
             directory: Directory::new(),
             key: key.to_owned(),
             peers: (1..=members).map(peer).collect::<Vec<_>>().join(","),
@@ -49,7 +52,11 @@ impl Member {
     /// Starts its process, which is not waited for.
     pub fn start(&mut self) {
         let host = network::host(self.number);
-        let mut process = Command::new("ip")
+        let mut command = Command::new("ip");
+        if self.is_next_version {
+            command.env("FERRYMQ_PLANT", "knows-next-level");
+        }
+        let mut process = command
             .args(["netns", "exec", &network::namespace(self.number)])
             .arg(env!("CARGO_BIN_EXE_ferrymq"))
             .args([
