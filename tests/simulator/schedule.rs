@@ -6,8 +6,8 @@ use std::fmt;
 use ferrymq::cluster::lockstep::dice::Dice;
 use ferrymq::cluster::raft::seats::Faults;
 
-/// A wall clock may be wrong by so much.
-const WALL_OFF_MS: u64 = 3_600_000;
+/// A wall clock may be wrong by so many milliseconds at most, each as often: seconds, an hour, a month.
+const WALL_OFF_MS: [u64; 3] = [10_000, 3_600_000, 30 * 86_400_000];
 
 /// A sync of a slow disk takes so many milliseconds at most: long enough that the power goes meanwhile.
 const SYNC_MS_MAX: u64 = 300;
@@ -148,7 +148,8 @@ fn lasts(dice: &mut Dice) -> u64 {
 }
 
 fn wall_off(dice: &mut Dice) -> i64 {
-    dice.below(2 * WALL_OFF_MS) as i64 - WALL_OFF_MS as i64
+    let most = WALL_OFF_MS[dice.below(WALL_OFF_MS.len() as u64) as usize];
+    dice.below(2 * most) as i64 - most as i64
 }
 
 /// Each seed has its own rates, some of them 0.
