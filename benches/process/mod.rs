@@ -1,11 +1,14 @@
 //! Processes that benchmarks start, and what a broker says of itself.
 
+#[allow(dead_code)]
+pub mod group;
+
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-type Failure = Box<dyn Error + Send + Sync>;
+pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// Starts a broker on a port of loopback that is free, open to everybody there, with these options
 /// besides; gives the port.
