@@ -44,6 +44,9 @@ pub enum Fault {
     Wipe,
     /// Another one is asked to take it out, and a new one joins in its place.
     TakeOut,
+    /// One is cut off, a majority is killed, that one among them, and who is left is asked to take one out
+    /// that is left, too.
+    Majority,
     /// One after the other is stopped in order and started again.
     Restart,
     /// The same, and what is started is another version: upgrades and ways back take turns.
@@ -51,7 +54,7 @@ pub enum Fault {
 }
 
 /// All of them, by the names that they are asked for with, and how many members it takes.
-const FAULTS: [(&str, Fault, usize); 14] = [
+const FAULTS: [(&str, Fault, usize); 15] = [
     ("kill", Fault::Kill, 3),
     ("freeze", Fault::Freeze, 3),
     ("cut", Fault::CutFromOthers, 3),
@@ -65,6 +68,7 @@ const FAULTS: [(&str, Fault, usize); 14] = [
     ("ring", Fault::Ring, 5),
     ("wipe", Fault::Wipe, 3),
     ("take-out", Fault::TakeOut, 3),
+    ("majority", Fault::Majority, 5),
     ("restart", Fault::Restart, 3),
     ("version", Fault::Version, 3),
 ];
@@ -153,6 +157,7 @@ impl Run<'_> {
                 tokio::time::sleep(lasts).await;
                 network::cut(number, one, false)?;
             }
+            Fault::Majority => self.lose_majority(at).await?,
             Fault::Restart | Fault::Version => self.roll(at, fault).await?,
             Fault::Flap => self.flap(number, &others).await?,
             Fault::CutFromOthers | Fault::Halves | Fault::Bridge | Fault::Ring => {
@@ -163,6 +168,34 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// See [`Fault::Majority`], from a place on. Who has lost the majority takes nobody out, then or later.
+    async fn lose_majority(&mut self, first: usize) -> Result<(), String> {
+        let count = self.members.len();
+        let places: Vec<usize> = (0..count).map(|step| (first + step) % count).collect();
+        let (killed, left) = places.split_at(count / 2 + 1);
+        let [leaving, asked] = left else {
+            return Err(format!("of {count} members two are to be left"));
+        };
+        let number = self.members[first].number;
+        let others = (1..=count).filter(|other| *other != number);
+        let ways: Vec<_> = others.map(|other| (number, other)).collect();
+        cut_all(&ways, true)?;
+        killed.iter().try_for_each(|at| self.kill(*at))?;
+        let name = self.members[*leaving].name()?;
+        if self.members[*asked].take_out(&name).is_ok() {
+            return Err(format!("{name} was taken out without a majority"));
+        }
+        cut_all(&ways, false)?;
+        for at in killed {
+            self.members[*at].start();
+        }
+        self.until_whole().await?;
+        match self.members[*asked].has_member(&name)? {
+            true => Ok(()),
+            false => Err(format!("{name} was taken out after that was refused")),
+        }
     }
 
     /// All members are stopped in order and started again, one after the other from a place on.

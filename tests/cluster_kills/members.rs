@@ -103,18 +103,34 @@ impl Member {
     /// # Errors
     /// It is not.
     pub fn take_out(&self, name: &str) -> Result<(), String> {
+        self.console(&["cluster", "remove", name]).map(drop)
+    }
+
+    /// Whether it shows a member.
+    ///
+    /// # Errors
+    /// It shows none.
+    pub fn has_member(&self, name: &str) -> Result<bool, String> {
+        let shown = self.console(&["cluster", "status", "--json"])?;
+        Ok(shown.contains(&format!("\"{name:0>16}\"")))
+    }
+
+    /// What a subcommand of management prints.
+    fn console(&self, words: &[&str]) -> Result<String, String> {
         let url = format!("http://127.0.0.1:{}", network::HTTP_PORT);
         let output = Command::new("ip")
             .args(["netns", "exec", &network::namespace(self.number)])
             .arg(env!("CARGO_BIN_EXE_ferrymq"))
-            .args(["cluster", "remove", name, "--url", &url])
+            .args(words)
+            .args(["--url", &url])
             .output()
             .map_err(|error| error.to_string())?;
         match output.status.success() {
-            true => Ok(()),
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
             false => Err(format!(
-                "member {} does not take out {name}: {}",
+                "member {}: {}: {}",
                 self.number,
+                words.join(" "),
                 String::from_utf8_lossy(&output.stderr)
             )),
         }
