@@ -378,6 +378,23 @@ impl Core {
         self.purge_due = purge_due(time, &self.options);
     }
 
+    /// All definitions count as made at this moment, as in qpidd after a start: when they were is not kept.
+    pub(super) fn made_now(&mut self) {
+        let now = self.time;
+        let queues: Vec<QueueId> = self.queue_names.values().copied().collect();
+        for id in queues {
+            if let Some(queue) = self.queues.get_mut(id.0) {
+                queue.created = now;
+            }
+        }
+        let exchanges: Vec<ExchangeId> = self.exchange_names.values().copied().collect();
+        for id in exchanges {
+            if let Some(exchange) = self.exchanges.get_mut(id.0) {
+                exchange.created = now;
+            }
+        }
+    }
+
     /// What the wall clock shows now, for a core that goes on where another has left off: it is no
     /// command that says so.
     pub fn set_wall(&mut self, now: WallTime) {

@@ -585,6 +585,7 @@ impl Recovery {
         core.work.extend(expiring);
         self.prepared.restore(&mut core);
         let_go_later(&mut core);
+        core.made_now();
         Ok(core)
     }
 }

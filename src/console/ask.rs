@@ -1,5 +1,9 @@
 //! What each subcommand asks the broker.
 
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
 use hyper::Method;
 use serde_json::{Map as JsonMap, Value as Json, json};
 
@@ -237,12 +241,10 @@ impl Asking<'_> {
                 ..
             } => {
                 let wrong = |why: String| Failure::failed(format!("{}: {why}", file.display()));
-                let length = std::fs::metadata(file).map(|known| known.len());
-                let length = length.map_err(|error| wrong(error.to_string()))?;
-                if length > DOCUMENT_BYTES_MAX {
+                let text = document(file).map_err(|error| wrong(error.to_string()))?;
+                if text.len() as u64 > DOCUMENT_BYTES_MAX {
                     return Err(wrong(format!("more than {DOCUMENT_BYTES_MAX} octets")));
                 }
-                let text = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
                 let document: Json = serde_json::from_slice(&text)
                     .map_err(|error| wrong(format!("no JSON: {error}")))?;
                 let flags = flags(&[("dry_run", *dry_run), ("prune", *prune)]);
@@ -388,4 +390,15 @@ fn difference(answer: &Json) -> String {
         true => "nothing to change\n".to_owned(),
         false => text,
     }
+}
+
+/// What is in a file, or for `-` comes in by standard input: one octet more than may be, at most.
+fn document(file: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let most = DOCUMENT_BYTES_MAX + 1;
+    match file == Path::new("-") {
+        true => io::stdin().lock().take(most).read_to_end(&mut text)?,
+        false => File::open(file)?.take(most).read_to_end(&mut text)?,
+    };
+    Ok(text)
 }

@@ -94,7 +94,12 @@ impl Client {
             _ => Exit::Failed,
         };
         let error = text("error").unwrap_or_else(|| format!("status_{status}"));
-        let reason = text("reason").unwrap_or_else(|| format!("the broker answered {status}"));
+        let mut reason = text("reason").unwrap_or_else(|| format!("the broker answered {status}"));
+        if status == 401 {
+            reason.push_str(
+                "; --user NAME, with the password in FERRYMQ_PASSWORD or asked for, logs in",
+            );
+        }
         Err(Failure::new(exit, &error, reason))
     }
 

@@ -243,7 +243,7 @@ pub enum Definitions {
     },
     /// See to it that what a document defines is there: all of it, or nothing is changed
     Import {
-        /// The document
+        /// The document; - for standard input
         file: PathBuf,
         /// Only tell the difference
         #[arg(long)]

@@ -127,7 +127,11 @@ impl Place {
     }
 
     fn silent(&self, why: &str) -> Failure {
-        let reason = format!("no broker answers at {}: {why}", self.authority);
+        let reason = format!(
+            "no broker answers at {}: {why} (management is there where the broker has --http-port; --url \
+             names another place)",
+            self.authority
+        );
         Failure::new(Exit::Unreachable, "unreachable", reason)
     }
 }

@@ -97,10 +97,12 @@ pub fn crypto() -> Arc<CryptoProvider> {
 }
 
 fn load(settings: &Settings) -> Result<ServerConfig, String> {
-    let chain = shown_certificates(&settings.cert)?;
+    let chain =
+        shown_certificates(&settings.cert).map_err(|why| format!("--ssl-cert-file: {why}"))?;
     let shown = settings.key.display();
-    let key = PrivateKeyDer::from_pem_slice(&read_key(&settings.key)?)
-        .map_err(|error| format!("{shown}: {error}"))?;
+    let octets = read_key(&settings.key).map_err(|why| format!("--ssl-key-file: {why}"))?;
+    let key =
+        PrivateKeyDer::from_pem_slice(&octets).map_err(|error| format!("{shown}: {error}"))?;
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", settings.cert.display());
     let builder = ServerConfig::builder_with_provider(crypto())
         .with_safe_default_protocol_versions()

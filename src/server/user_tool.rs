@@ -100,7 +100,13 @@ pub fn run(options: Options) -> ExitCode {
 /// The users of a file, and the file.
 fn users(place: &Place) -> Result<(Users, PathBuf), String> {
     let path = place.path();
-    Ok((Users::read(&path)?, path))
+    match path.exists() {
+        true => Ok((Users::read(&path)?, path)),
+        false => Err(format!(
+            "{}: there are no users yet: ferrymq user add NAME makes the first",
+            path.display()
+        )),
+    }
 }
 
 fn add(named: &Named) -> Result<(), String> {

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::durable_support::Directory;
 use crate::http::Managed;
 
 #[test]
@@ -244,4 +245,22 @@ fn a_query_that_cannot_be_read_is_not_bound_to_an_xml_exchange() {
     assert!(reason.contains("Could not parse xquery:]["), "{reason}");
     assert_eq!(bind("x", "true()").status, 201);
     assert_eq!(bind("amq.direct", "][").status, 201);
+}
+
+#[test]
+fn what_a_broker_has_kept_counts_as_made_when_it_started() {
+    let directory = Directory::new();
+    let start = || Managed::with(&["--data-dir", directory.text()]);
+    let created = |managed: &Managed, path: &str| {
+        let shown = managed.shown(path);
+        shown["created_at"].as_u64().expect("a time")
+    };
+    let mut first = start();
+    first.put("/api/queues/%2F/q", &json!({}));
+    let made = created(&first, "/api/queues/%2F/q");
+    first.broker.signal("TERM");
+    assert!(first.broker.wait().success());
+    let second = start();
+    let kept = created(&second, "/api/queues/%2F/q");
+    assert!(kept >= made, "{kept} is before {made}");
 }

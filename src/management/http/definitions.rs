@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value as Json, json};
 
 use super::json::of_map;
-use super::limits::IMPORT_ARGUMENTS_BYTES_MAX;
+use super::limits::{IMPORT_ARGUMENTS_BYTES_MAX, VALUE_BYTES_MAX};
 use super::nouns::{referred, text};
 use super::problem::{Kind, Problem};
 use super::request::{self, Members, short};
@@ -25,7 +25,7 @@ use crate::qmf::object::Object;
 use crate::qmf::schema::Class;
 use crate::wire::{
     ExchangeBind, ExchangeDeclare, ExchangeDelete, ExchangeUnbind, Map, QueueDeclare, QueueDelete,
-    Text,
+    Text, cut,
 };
 
 /// Classes of which definitions are made, in the order in which they are looked at.
@@ -129,13 +129,21 @@ fn named(exchange: Option<&Text>) -> Json {
     }
 }
 
-/// Which members of two definitions differ; None if they are the same.
-pub fn differing(one: &Json, other: &Json) -> Option<String> {
-    let members = one.as_object().into_iter().flatten();
-    let differs = |(name, value): &(&String, &Json)| other.get(name.as_str()) != Some(*value);
-    let names: Vec<&str> = members
+/// In what a definition that is wanted differs from the one that is there, with both values; None: in
+/// nothing.
+pub fn differing(wanted: &Json, there: &Json) -> Option<String> {
+    let members = wanted.as_object().into_iter().flatten();
+    let shown = |value: Option<&Json>| {
+        let text = value.unwrap_or(&Json::Null).to_string();
+        cut(&text, VALUE_BYTES_MAX).to_owned()
+    };
+    let differs = |(name, value): &(&String, &Json)| there.get(name.as_str()) != Some(*value);
+    let names: Vec<String> = members
         .filter(differs)
-        .map(|(name, _)| name.as_str())
+        .map(|(name, value)| {
+            let (is, wanted) = (shown(there.get(name.as_str())), shown(Some(value)));
+            format!("{name} ({is}, not {wanted})")
+        })
         .collect();
     (!names.is_empty()).then(|| names.join(", "))
 }

@@ -26,6 +26,9 @@ pub const ARGUMENT_DEPTH_MAX: usize = 32;
 /// Octets of a reason in an answer: a peer chose parts of it. All that is wrong with an import goes in.
 pub const REASON_BYTES_MAX: usize = IMPORT_COMPLAINTS_BYTES_MAX + 1024;
 
+/// Octets of a value that differs from another, as that is told.
+pub const VALUE_BYTES_MAX: usize = 200;
+
 /// Octets of the arguments of one definition where commands are encoded: less than a frame of AMQP 0-10.
 pub const ARGUMENTS_BYTES_MAX: usize = 32 * 1024;
 

@@ -71,7 +71,9 @@ impl View {
         let unavailable = |why: String| Err(Problem::new(Kind::Unavailable, why));
         match tokio::time::timeout(time, asked).await {
             Ok(Some(answer)) => Ok(answer),
-            Ok(None) => unavailable("the member has lost its place in the group".to_owned()),
+            Ok(None) => unavailable(format!(
+                "no quorum: the member has just given up to wait for the others, and tries again{may_be_done}"
+            )),
             Err(_) => unavailable(format!(
                 "no quorum, or too much to do: the order has not answered in time{may_be_done}"
             )),
