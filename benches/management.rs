@@ -107,8 +107,17 @@ impl Broker {
 
     /// What Prometheus reads.
     async fn scrape(&self) -> Result<String, Failure> {
+        self.get("/metrics").await
+    }
+
+    async fn get(&self, path: &'static str) -> Result<String, Failure> {
         let port = self.http_port;
-        Ok(tokio::task::spawn_blocking(move || process::http(port, "GET", "/metrics")).await??)
+        let answer =
+            tokio::task::spawn_blocking(move || process::http(port, "GET", path)).await??;
+        match answer.starts_with("HTTP/1.1 200") {
+            true => Ok(answer),
+            false => Err(format!("{path}: {answer}").into()),
+        }
     }
 
     /// Messages that have come into queues so far.
@@ -386,7 +395,12 @@ async fn without_load() -> Result<(), Failure> {
     let console = listen(&broker).await?;
     console.hear(1).await?;
     let idle_told = spent(false).await?;
+    let before = console.queues.load(Ordering::Relaxed);
     let changing_told = spent(true).await?;
+    let told = console.queues.load(Ordering::Relaxed) - before;
+    if told < u64::from(TELLINGS) * QUEUES as u64 {
+        return Err(format!("the console has heard of {told} queues only").into());
+    }
     let each = |told: Duration, alone: Duration| {
         told.saturating_sub(alone).as_secs_f64() * 1e3 / f64::from(TELLINGS)
     };
@@ -398,6 +412,8 @@ async fn without_load() -> Result<(), Failure> {
     println!("| a telling, every queue has changed | {changed:.2} |");
     println!("| a scrape of Prometheus | {:.2} |", asked.scrape);
     println!("| all queues asked for by QMF | {:.2} |", asked.query);
+    println!("| all queues asked for by HTTP | {:.2} |", asked.list);
+    println!("| a scrape of each queue | {:.2} |", asked.detailed);
     let per_cent = |milliseconds: f64, seconds: f64| milliseconds / seconds / 10.0;
     println!("\n| of one CPU, % | |");
     println!("|---|---:|");
@@ -416,6 +432,8 @@ async fn without_load() -> Result<(), Failure> {
 struct Asked {
     scrape: f64,
     query: f64,
+    list: f64,
+    detailed: f64,
 }
 
 async fn asked(broker: &Broker) -> Result<Asked, Failure> {
@@ -431,8 +449,18 @@ async fn asked(broker: &Broker) -> Result<Asked, Failure> {
             return Err("the broker has fewer queues than it should".into());
         }
     }
+    let queried = broker.cpu()?;
+    for _ in 0..ASKINGS {
+        broker.get("/api/queues").await?;
+    }
+    let listed = broker.cpu()?;
+    for _ in 0..ASKINGS {
+        broker.get("/metrics/detailed").await?;
+    }
     Ok(Asked {
         scrape: each(scraped - begun),
-        query: each(broker.cpu()? - scraped),
+        query: each(queried - scraped),
+        list: each(listed - queried),
+        detailed: each(broker.cpu()? - listed),
     })
 }

@@ -142,27 +142,33 @@ fn a_check_of_an_import_tells_what_it_would_come_to_and_changes_nothing() {
 
 #[test]
 fn all_that_is_wrong_with_an_import_is_named() {
-    let (_broker, mut agent, session) = scene();
+    let (broker, mut agent, session) = scene();
     session.declare("there");
+    let before = named(&broker);
     let mut spoilt = whole();
     spoilt.exchanges.push(exchange("x", "round", "nowhere"));
+    spoilt.exchanges.push(exchange("e", "topic", "dead"));
     spoilt.queues.push(queue("there"));
+    spoilt.bindings.push(bind("amq.match", "q", "unmatched"));
     spoilt.bindings.push(bind("e", "lost", "k"));
     spoilt.unbindings.push(unbind("amq.topic", "there", "k"));
     spoilt.deleted_queues.push(no_queue("missing"));
     spoilt.deleted_exchanges.push(no_exchange("amq.match"));
     let why = act(&mut agent, spoilt).expect_err("much is wrong");
     for part in [
-        "round",
+        "not implemented: round",
         "nowhere",
-        "there",
+        "the exchange e stands twice",
+        "the queue there is there already",
         "lost",
-        "no binding",
+        "binding amq.match to q with the key unmatched: ",
+        "no binding of there to amq.topic",
         "missing",
-        "amq.match",
+        "amq.match: ",
     ] {
         assert!(why.contains(part), "{part}: {why}");
     }
+    assert_eq!(named(&broker), before);
 }
 
 #[test]

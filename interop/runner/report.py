@@ -91,10 +91,10 @@ def check_expectations(rows, expected, is_whole):
     return problems
 
 
-def print_closing(rows, expected, problems):
+def print_closing(rows, expected, problems, again):
     """The closing lines. The last is read by machines: failed are cases that failed or passed
-    against expectation, and modules and checks with something else wrong. Returns whether all is
-    well."""
+    against expectation, and modules and checks with something else wrong. `again` are cases that ran
+    once more by themselves. Returns whether all is well."""
     public = [row for row in rows if row.module.is_public]
     own = [row for row in rows if not row.module.is_public]
     reasons = Counter(expected.failures[case] for row in public
@@ -102,6 +102,8 @@ def print_closing(rows, expected, problems):
     print()
     for problem in problems:
         print("FAILED            %s" % problem)
+    for case, count in sorted(Counter(again).items()):
+        print("%s failed and ran %d times more: it races with itself" % (case, count))
     print("%d cases ran" % sum(row.cases for row in public))
     print("%d of them passed; failed as expected: %s" % (
         sum(len(row.passed) for row in public),

@@ -72,6 +72,32 @@ fn a_dry_run_tells_what_the_import_would_be_refused_for() {
 }
 
 #[test]
+fn an_import_that_is_refused_names_all_that_is_wrong_as_its_dry_run_does() {
+    let managed = Managed::start();
+    managed.post("/api/definitions", &wanted());
+    let before = managed.shown("/api/definitions");
+    let mut document = before.clone();
+    for queue in document["queues"].as_array_mut().expect("a list") {
+        queue["durable"] = json!(false);
+    }
+    let queues: Vec<_> = document["queues"].as_array().expect("a list").clone();
+    assert!(queues.len() > 1);
+    document["exchanges"] = json!([{"name": "x", "type": "round"}]);
+    document["bindings"] = json!([{"source": "amq.topic", "destination": "lost"}]);
+    let dry = managed.post("/api/definitions?dry_run=true", &document);
+    let done = managed.post("/api/definitions", &document);
+    assert_eq!(dry.status, 200);
+    let why = done.refused(409);
+    let names = queues.iter().map(|queue| &queue["name"]);
+    let names = names.map(|name| name.as_str().expect("a name"));
+    for part in names.chain(["(true, not false)", "round", "lost"]) {
+        assert!(dry.body.contains(part), "{part}: {dry:?}");
+        assert!(why.contains(part), "{part}: {why}");
+    }
+    assert_eq!(managed.shown("/api/definitions"), before);
+}
+
+#[test]
 fn a_dry_run_tells_which_rights_are_missing() {
     let directory = Directory::new();
     let rules = "acl deny bob@QPID create queue name=q*\nacl allow all all\n";

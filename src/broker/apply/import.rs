@@ -98,13 +98,13 @@ impl Core {
             let text = format_args!("{count} definitions; an import has at most {max}");
             return Err(refuse(ErrorCode::RESOURCE_LIMIT_EXCEEDED, text));
         }
-        let names = self.names_of(import)?;
         let mut complaints = Complaints::default();
+        let names = names_of(import, &mut complaints);
         complaints.note(self.check_import_quota(import));
         self.check_imported_exchanges(import, &names, &mut complaints);
         self.check_imported_queues(import, &names, &mut complaints);
         self.check_imported_bindings(import, &names, &mut complaints);
-        self.check_deletions(import, &names, &mut complaints);
+        self.check_deletions(import, &mut complaints);
         complaints.end().map(|()| count as u64)
     }
 
@@ -158,41 +158,6 @@ impl Core {
                 return;
             }
         }
-    }
-
-    fn names_of<'a>(&self, import: &'a Import) -> Result<Names<'a>, Refusal> {
-        let mut names = Names {
-            exchanges: BTreeMap::new(),
-            queues: BTreeSet::new(),
-            exchanges_gone: BTreeSet::new(),
-            queues_gone: BTreeSet::new(),
-        };
-        let twice = |what: &str, name: &str| {
-            let text = format_args!("the {what} {name} stands twice in an import");
-            Err(refuse(ErrorCode::NOT_ALLOWED, text))
-        };
-        for declare in &import.exchanges {
-            let name = &*declare.exchange;
-            if names.exchanges.insert(name, &declare.r#type).is_some() {
-                return twice("exchange", name);
-            }
-        }
-        for declare in &import.queues {
-            if !names.queues.insert(&declare.queue) {
-                return twice("queue", &declare.queue);
-            }
-        }
-        for delete in &import.deleted_exchanges {
-            if !names.exchanges_gone.insert(&delete.exchange) {
-                return twice("exchange", &delete.exchange);
-            }
-        }
-        for delete in &import.deleted_queues {
-            if !names.queues_gone.insert(&delete.queue) {
-                return twice("queue", &delete.queue);
-            }
-        }
-        Ok(names)
     }
 
     fn check_imported_exchanges(
@@ -277,7 +242,9 @@ impl Core {
         let mut bound: BTreeSet<Bound<'_>> = BTreeSet::new();
         let mut keys: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (at, bind) in import.bindings.iter().enumerate() {
-            let Some(r#type) = complaints.note(self.check_binding(bind, names)) else {
+            let of_it = |refusal| of("binding", &shown(bind), refusal);
+            let checked = self.check_binding(bind, names).map_err(of_it);
+            let Some(r#type) = complaints.note(checked) else {
                 continue;
             };
             let unreadable = import.unreadable.get(&(at as u32));
@@ -286,8 +253,7 @@ impl Core {
             }
             let key = &*bind.binding_key;
             if !bound.insert((&bind.exchange, &bind.queue, key)) {
-                let text = format_args!("a binding of {} stands twice in an import", bind.queue);
-                complaints.note::<()>(Err(refuse(ErrorCode::NOT_ALLOWED, text)));
+                complaints.note::<()>(Err(twice("binding", &shown(bind))));
             }
             keys.entry(&bind.exchange).or_default().push(key);
         }
@@ -358,8 +324,7 @@ impl Core {
                 .map_err(|error| refuse(error.code(), error))?;
         }
         if !is_new && self.has_binding(exchange, queue, &bind.binding_key)? {
-            let text = format_args!("{exchange} to {queue} with the key {}", bind.binding_key);
-            return Err(there_already("binding", text));
+            return Err(refuse(ErrorCode::NOT_ALLOWED, "it is there already"));
         }
         Ok(r#type)
     }
@@ -370,7 +335,7 @@ impl Core {
         Ok(found.is_some_and(|found| found.kind.has_key(queue, key)))
     }
 
-    fn check_deletions(&self, import: &Import, names: &Names<'_>, complaints: &mut Complaints) {
+    fn check_deletions(&self, import: &Import, complaints: &mut Complaints) {
         let mut unbound: BTreeSet<Bound<'_>> = BTreeSet::new();
         for unbind in &import.unbindings {
             let key = &*unbind.binding_key;
@@ -405,7 +370,6 @@ impl Core {
             let released = released.get(&id).copied().unwrap_or_default();
             complaints.note(self.check_exchange_deletion(delete, released));
         }
-        debug_assert!(names.queues_gone.len() == import.deleted_queues.len());
     }
 
     /// An import deletes no queue that a session has for itself.
@@ -418,6 +382,55 @@ impl Core {
         }
         Ok(id)
     }
+}
+
+/// What an import makes and deletes, by name.
+fn names_of<'a>(import: &'a Import, complaints: &mut Complaints) -> Names<'a> {
+    let mut names = Names {
+        exchanges: BTreeMap::new(),
+        queues: BTreeSet::new(),
+        exchanges_gone: BTreeSet::new(),
+        queues_gone: BTreeSet::new(),
+    };
+    let mut once = |is_first: bool, what: &str, name: &str| {
+        if !is_first {
+            complaints.note::<()>(Err(twice(what, name)));
+        }
+    };
+    for declare in &import.exchanges {
+        let name = &*declare.exchange;
+        let before = names.exchanges.insert(name, &declare.r#type);
+        once(before.is_none(), "exchange", name);
+    }
+    for declare in &import.queues {
+        let name = &*declare.queue;
+        once(names.queues.insert(name), "queue", name);
+    }
+    for delete in &import.deleted_exchanges {
+        let name = &*delete.exchange;
+        once(names.exchanges_gone.insert(name), "exchange", name);
+    }
+    for delete in &import.deleted_queues {
+        let name = &*delete.queue;
+        once(names.queues_gone.insert(name), "queue", name);
+    }
+    names
+}
+
+fn twice(what: &str, name: &str) -> Refusal {
+    let text = format_args!("the {what} {name} stands twice in an import");
+    refuse(ErrorCode::NOT_ALLOWED, text)
+}
+
+/// A binding as it is named where something is wrong with it.
+fn shown(bind: &ExchangeBind) -> String {
+    let ExchangeBind {
+        exchange,
+        queue,
+        binding_key,
+        ..
+    } = bind;
+    format!("{exchange} to {queue} with the key {binding_key}")
 }
 
 /// A refusal with what it is about.

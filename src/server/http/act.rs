@@ -302,15 +302,17 @@ impl View {
         let is_dry_run = query::is_set(&asking.query, "dry_run");
         let there = self.definitions(asking).await?;
         let mut difference = Difference::between(&there, &wanted, is_pruned);
-        if is_dry_run {
-            if !difference.is_empty() {
-                let check = Action::CheckImport(Box::new(difference.import()));
-                match self.act(asking, check, limits::TAKING_TIME).await {
-                    Err(problem) if problem.kind == Kind::Unavailable => return Err(problem),
-                    Err(problem) => difference.refused(problem.reason),
-                    Ok(_) => {}
-                }
+        // What differs is known; of the rest the core knows whether it could be done.
+        let is_checked = is_dry_run || difference.conflicts() > 0;
+        if is_checked && !difference.is_empty() {
+            let check = Action::CheckImport(Box::new(difference.import()));
+            match self.act(asking, check, limits::TAKING_TIME).await {
+                Err(problem) if problem.kind == Kind::Unavailable => return Err(problem),
+                Err(problem) => difference.refused(problem.reason),
+                Ok(_) => {}
             }
+        }
+        if is_dry_run {
             return Ok(Answer::json(difference.show(true)));
         }
         if difference.conflicts() > 0 {
