@@ -28,6 +28,10 @@ const CONNECTING_MAX: usize = 64;
 /// Octets that the system keeps for one that never reads, asked for: the least.
 const DEAF_RECEIVE_BYTES: u32 = 4096;
 
+/// Seconds between heartbeats, as connections that have some say: far more than lie between those that come,
+/// so that none is closed for being late.
+pub const HEARTBEAT: u16 = 5;
+
 /// How an attack goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -67,7 +71,7 @@ impl Way {
         }
     }
 
-    /// Whether a connection has heartbeats, of a second, and sends them.
+    /// Whether a connection has heartbeats, of [`HEARTBEAT`], and sends one each second.
     pub fn beats(self, number: usize) -> bool {
         self == Way::Deaf && number.is_multiple_of(10)
     }

@@ -5,7 +5,7 @@ use ferrymq::wire::{
     self, AcceptMode, Command, Control, Cursor, Map, Text, Value, protocol_header,
 };
 
-use super::attacker::{Way, deaf_queue};
+use super::attacker::{HEARTBEAT, Way, deaf_queue};
 use crate::server_support::{control_frame, frame};
 
 /// The user as whom they log in, where they do.
@@ -150,7 +150,10 @@ fn login(way: Way, number: usize) -> Vec<u8> {
     let tune_ok = wire::ConnectionTuneOk {
         channel_max: 100,
         max_frame_size: Some(65_535),
-        heartbeat: Some(u16::from(way.beats(number))),
+        heartbeat: Some(match way.beats(number) {
+            true => HEARTBEAT,
+            false => 0,
+        }),
     };
     let open = wire::ConnectionOpen {
         virtual_host: "".into(),
