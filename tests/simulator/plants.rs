@@ -19,7 +19,7 @@ use super::simulation::{Failure, Plan, Report, simulate, simulate_with};
 
 /// Runs in which a planted fault must be found, each of so many simulated milliseconds: far fewer
 /// than a run of all tests has without faults.
-const RUNS: u64 = 400;
+const RUNS: u64 = 2000;
 const RUN_MS: u64 = 20_000;
 const SEED: u64 = 0x000F_E441;
 
@@ -331,15 +331,18 @@ where
     is_found(by, |seed| simulate_with(&Plan::of(seed, RUN_MS), form));
 }
 
+/// Of octets that are no larger a level may be one, or a member.
+const LEVELS_MAX: u8 = 8;
+
 /// The last field that says anything is not in the snapshot as it is: mostly a counter.
 #[derive(Default)]
 struct Forgetful;
 
 impl Fault for Forgetful {
     fn carried(state: &mut Vec<u8>) {
-        // The last octet is the level: a snapshot of another one is refused, and not taken.
-        let counted = state.len().saturating_sub(1);
-        if let Some(last) = state[..counted].iter().rposition(|octet| *octet != 0) {
+        // Levels and the members that know them come behind that, all of them small: of other ones a
+        // snapshot is refused, and not taken.
+        if let Some(last) = state.iter().rposition(|octet| *octet > LEVELS_MAX) {
             state[last] = 0;
         }
     }
