@@ -8,7 +8,7 @@
 //! [`Core::level`] first, and snapshots are written in the format of the
 //! level, by which they are marked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::core::Core;
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
@@ -104,6 +104,17 @@ impl std::fmt::Display for Levels {
 
 /// The levels that members know, as far as they have said so.
 pub type LevelsOf = BTreeMap<MemberId, Levels>;
+
+/// What whoever leads has to say of the levels that those know who take part: what was said, and what
+/// those have said since that it has met. None: nothing. The first that is said of a new group is whole,
+/// as it decides where that begins.
+pub fn news(said: &LevelsOf, met: &LevelsOf, parts: &BTreeSet<MemberId>) -> Option<LevelsOf> {
+    let mut levels = said.clone();
+    levels.extend(met);
+    levels.retain(|member, _| parts.contains(member));
+    let is_enough = !said.is_empty() || levels.len() == parts.len();
+    (is_enough && levels != *said).then_some(levels)
+}
 
 /// The highest level to which the broker can be raised; None while a member has not said what it knows.
 pub fn possible(core: &Core) -> Option<Level> {

@@ -2,7 +2,6 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Instant;
 
 use ferrymq::client::{Client, Flow, Message, Options};
 use ferrymq::wire::url::Url;
@@ -72,13 +71,7 @@ async fn publish(
 ) -> Result<(), Failure> {
     let mut waiting: Waiting<Confirmation> = Waiting::default();
     loop {
-        let due: Instant = loop {
-            tokio::select! {
-                biased;
-                due = schedule.due() => break due,
-                done = waiting.first(counts) => done?,
-            }
-        };
+        let due = waiting.due(&mut schedule, counts).await?;
         let mut message = Message::new(counts.body(due)).routing_key(queue);
         message.delivery.delivery_mode = Some(DeliveryMode::PERSISTENT);
         let completion = session.publish("", &message).await?;

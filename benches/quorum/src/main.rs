@@ -135,7 +135,22 @@ impl<F: Future<Output = Result<(), Failure>> + Unpin> Waiting<F> {
         Ok(())
     }
 
-    /// Waits for the first of them for ever when there is none.
+    /// When the next message is due, which is waited for; what is confirmed meanwhile is counted.
+    pub async fn due(
+        &mut self,
+        schedule: &mut Schedule,
+        counts: &Counts,
+    ) -> Result<Instant, Failure> {
+        loop {
+            tokio::select! {
+                biased;
+                due = schedule.due() => return Ok(due),
+                done = self.first(counts) => done?,
+            }
+        }
+    }
+
+    /// Waits for the first of them; for ever when there is none.
     pub async fn first(&mut self, counts: &Counts) -> Result<(), Failure> {
         match self.0.front_mut() {
             None => std::future::pending().await,

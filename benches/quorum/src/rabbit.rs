@@ -2,7 +2,6 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Instant;
 
 use lapin::options::{
     BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, BasicQosOptions,
@@ -98,13 +97,7 @@ async fn publish(
 ) -> Result<(), Failure> {
     let mut waiting: Waiting<Confirmation> = Waiting::default();
     loop {
-        let due: Instant = loop {
-            tokio::select! {
-                biased;
-                due = schedule.due() => break due,
-                done = waiting.first(counts) => done?,
-            }
-        };
+        let due = waiting.due(&mut schedule, counts).await?;
         let confirm = channel
             .basic_publish(
                 "".into(),

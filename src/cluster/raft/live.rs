@@ -638,7 +638,8 @@ impl<M: Machine> Group for Live<M> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Plant, form};
+    use super::super::form;
+    use super::super::node::settings;
     use super::*;
     use crate::store::SimulatedDisk;
 
@@ -656,17 +657,7 @@ mod tests {
             options.journal.segment_bytes = 64 * 1024;
             let opened = EntryLog::open(Arc::new(disk.clone()), &options, 1);
             let (mut log, _) = opened.expect("it is new");
-            let settings = Settings {
-                group: 7,
-                member: MemberId(1),
-                seed: 1,
-                down_after_ms: 60_000,
-                resend_after_ms: limits::RESEND_AFTER_MS,
-                recent_bytes: 0,
-                proposal_bytes: limits::PROPOSAL_BYTES,
-                is_observed: false,
-                plant: Plant::None,
-            };
+            let settings = settings(1);
             let fresh = || Core::new(Default::default(), Default::default());
             let begin = (fresh(), vec![Command::Tick; 40]);
             form(&mut log, settings.voter(), &[MemberId(1)], begin, 0).expect("it is new");

@@ -25,7 +25,8 @@ fn fresh() -> Core {
     Core::new(Default::default(), Default::default())
 }
 
-fn settings(id: u64) -> Settings {
+/// Those of a member in a group of its own.
+pub fn settings(id: u64) -> Settings {
     Settings {
         group: 7,
         member: MemberId(id),

@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 use super::reach::{OneWay, Reminder};
 use super::{Newcomer, Plane, State};
 use crate::broker::ids::MemberId;
-use crate::broker::level::{Level, Levels, LevelsOf};
+use crate::broker::level::{self, Level, Levels, LevelsOf};
 use crate::broker::{Command, Options};
 use crate::cluster::Group;
 use crate::cluster::entry_log::Configuration;
@@ -186,14 +186,11 @@ impl Plane {
             said = core.members().levels().clone();
             are_known = parts.iter().eq(core.members().parts());
         });
-        let mut levels = said.clone();
-        levels.insert(self.member, Levels::known());
-        levels.extend(&self.state.lock().levels);
-        levels.retain(|member, _| parts.contains(member));
-        // The first that is said of a new group is whole, as it decides where that begins.
-        let is_enough = !said.is_empty() || levels.len() == parts.len();
+        let mut met = self.state.lock().levels.clone();
+        met.entry(self.member).or_insert_with(Levels::known);
+        let news = level::news(&said, &met, &parts);
         // What is said of a member before the order knows it is forgotten.
-        if are_known && is_enough && levels != said {
+        if let Some(levels) = news.filter(|_| are_known) {
             // False: it is tried again with the next look.
             let _ = live.order(self.clock.millis(), Command::Levels(levels));
         }

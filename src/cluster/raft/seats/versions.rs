@@ -5,12 +5,13 @@
 //! members say when they meet. In the end an operator has the level raised, once all run the newer version;
 //! from then on none goes back.
 
+use std::collections::BTreeSet;
 use std::task::Waker;
 
 use super::state::State;
 use super::{Node, Seat};
 use crate::broker::ids::MemberId;
-use crate::broker::level::{Level, Levels, LevelsOf};
+use crate::broker::level::{self, Level, Levels, LevelsOf};
 use crate::broker::management::{Action, AgentCommand, Requester, Versions, WallTime};
 use crate::broker::plant::as_version;
 use crate::broker::{Command, Core};
@@ -94,9 +95,10 @@ impl<M: Machine> State<M> {
         let configuration = member.configuration();
         let parts = configuration.voters.into_iter();
         let parts = parts.chain(configuration.learners).map(MemberId);
-        let mut parts: Vec<MemberId> = parts.collect();
-        parts.sort_unstable();
-        let command = as_version(node.runs_next, || news(member.machine().core(), parts, met));
+        let parts: BTreeSet<MemberId> = parts.collect();
+        let command = as_version(node.runs_next, || {
+            news(member.machine().core(), &parts, &met)
+        });
         if let Some(command) = command {
             member.order_command(at, command);
         } else if is_raising && member.machine().core().level() == Level::FIRST {
@@ -127,17 +129,13 @@ impl<M: Machine> State<M> {
 }
 
 /// What the order does not know yet of members: who they are first, then what they know.
-fn news(core: &Core, parts: Vec<MemberId>, met: LevelsOf) -> Option<Command> {
-    if core.members().parts() != parts {
+fn news(core: &Core, parts: &BTreeSet<MemberId>, met: &LevelsOf) -> Option<Command> {
+    if !parts.iter().eq(core.members().parts()) {
+        let parts = parts.iter().copied().collect();
         let urls = Vec::new();
         return Some(Command::Members { parts, urls });
     }
-    let said = core.members().levels();
-    let mut levels = said.clone();
-    levels.extend(met);
-    levels.retain(|member, _| parts.contains(member));
-    let is_enough = !said.is_empty() || levels.len() == parts.len();
-    (is_enough && levels != *said).then_some(Command::Levels(levels))
+    level::news(core.members().levels(), met, parts).map(Command::Levels)
 }
 
 /// An agent that does nothing but to have the level raised. What becomes of it is seen in the core.
