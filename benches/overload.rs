@@ -2,7 +2,7 @@
 //! minute, and then what they had before.
 //!
 //! `cargo bench --bench overload`. Messages of a KiB, durable, confirmed and delivered. First as much as
-//! goes, which is what they can do; then half of that. The overload is another load of one and a half
+//! goes, which is what they can do; then half of that. The overload is another one and a half
 //! times that beside it, while a member stands still half of the time. When it is over the usual load goes
 //! on, and the member lags still. Told is the rate of each [`SECOND`], and from when on all are at least
 //! [`RECOVERED`] of the usual.
@@ -33,6 +33,9 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Of the usual rate this much is as before.
 const RECOVERED: f64 = 0.95;
 
+/// Processes that put load on them, where it is to be as much as goes: one alone waits too often.
+const SEVERAL: usize = 3;
+
 /// How long the member that lags goes, and stands still.
 const LAG: Duration = Duration::from_millis(200);
 
@@ -48,7 +51,8 @@ fn main() -> Result<(), Failure> {
         sleep(LOOK);
         Ok(())
     };
-    let full = Load::start(port, &USUAL)?;
+    let full = (0..SEVERAL).map(|_| Load::start(port, &USUAL));
+    let full = full.collect::<Result<Vec<Load>, Failure>>()?;
     sleep(WARM_UP);
     let most = group.rate(look)?;
     drop(full);
@@ -90,7 +94,8 @@ fn load(port: u16, rate: f64) -> Result<Load, Failure> {
 
 /// Puts more on them for a while; gives the rates afterwards.
 fn overloaded(group: &Group, port: u16, rate: f64) -> Result<Vec<f64>, Failure> {
-    let more = load(port, rate)?;
+    let more = (0..SEVERAL).map(|_| load(port, rate / SEVERAL as f64));
+    let more = more.collect::<Result<Vec<Load>, Failure>>()?;
     let during = group.rate(|| {
         sleep(OVERLOAD);
         Ok(())
