@@ -20,6 +20,7 @@ use super::ids::{
 use super::kept::Detached;
 use super::level::Level;
 use super::limits;
+use super::links::{LinkNewsOf, Links};
 use super::makers::Makers;
 use super::management::{Agents, Requester, Taking, WallTime};
 use super::members::Members;
@@ -150,6 +151,8 @@ pub(super) struct Scratch {
     pub happened: Vec<Event>,
     /// Which bindings of its key the transfer at hand matches, when it is to an xml exchange.
     pub matching: Vec<u32>,
+    /// What owners of links are to be told.
+    pub link_news: LinkNewsOf,
 }
 
 /// For whom a command is done.
@@ -227,6 +230,8 @@ pub struct Core {
     pub(super) members: Members,
     /// What all of them can do.
     pub(super) level: Level,
+    /// Links to other brokers.
+    pub(super) links: Links,
 }
 record!(Core {
     shard,
@@ -264,6 +269,7 @@ record!(Core {
     failover = Failover::default(),
     members = Members::default(),
     level = Level::FIRST,
+    links = Links::default(),
 });
 
 impl Core {
@@ -303,6 +309,7 @@ impl Core {
             failover: Failover::default(),
             members: Members::default(),
             level: Level::FIRST,
+            links: Links::default(),
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);
@@ -515,6 +522,7 @@ impl Core {
         if !self.scratch.happened.is_empty() || !self.agents.untold.is_empty() {
             self.tell_events(out);
         }
+        self.tell_owners_of_links(out);
         self.tell(out);
         if !self.scratch.numbering.is_empty() {
             self.say_sequences();

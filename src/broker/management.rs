@@ -15,6 +15,7 @@ use super::guard::{Guard, Guarded};
 use super::ids::{ConnectionKey, ConnectionNumber, GroupTime, MemberId, QueueRef};
 use super::level::Level;
 use super::limits;
+use super::links::{BridgeDefinition, LinkDefinition, LinkNews, Report};
 use super::message::Message;
 use crate::wire::{self, Text};
 
@@ -213,6 +214,20 @@ pub enum Action {
     /// Raises the level at which the broker runs. A member that has not said that it knows the level stands
     /// in the way.
     Raise(Level),
+    /// Makes a link to another broker. One of that name is refused.
+    CreateLink(Box<LinkDefinition>),
+    /// The same, unless there is one to that address.
+    Connect(Box<LinkDefinition>),
+    /// Takes a link away, and its bridges. One that is not there is none the worse for it.
+    DeleteLink(Text),
+    /// Makes a bridge on a link. One of that name is refused.
+    CreateBridge(Box<BridgeDefinition>),
+    /// The same, unless there is one of that name.
+    AddBridge(Box<BridgeDefinition>),
+    /// Takes a bridge away. One that is not there is none the worse for it.
+    DeleteBridge(Text),
+    /// The owner of a link says what has become of it.
+    ReportLink(Box<Report>),
 }
 record_enum!(Action {
     0 = Barrier,
@@ -234,6 +249,13 @@ record_enum!(Action {
     16 = TakeOut(member),
     17 = CheckImport(import),
     18 = Raise(level),
+    19 = CreateLink(definition),
+    20 = Connect(definition),
+    21 = DeleteLink(name),
+    22 = CreateBridge(definition),
+    23 = AddBridge(definition),
+    24 = DeleteBridge(name),
+    25 = ReportLink(report),
 });
 
 /// Two queues that are to change places for what is routed to them.
@@ -391,6 +413,8 @@ pub enum ForAgent {
     },
     /// An agent's member is about to end.
     Stopping,
+    /// Of the links that its member drives, or of what they carry.
+    Links(LinkNews),
 }
 
 /// Requests that an agent has been given.
