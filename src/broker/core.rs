@@ -31,6 +31,7 @@ use super::plant::{Plant, is_planted};
 use super::queue::flow::HeldTransfer;
 use super::queue::{Queue, QueueCounters, Remains};
 use super::redirects::Redirects;
+use super::seen::Seen;
 use super::session::{Session, SessionName};
 use super::slab::Slab;
 use super::subscription::{Subscription, SubscriptionRef};
@@ -98,6 +99,8 @@ pub struct Counters {
     /// Copies of messages that died and that did not come to a queue, since they had died in it by
     /// themselves before, or in too many.
     pub discards_dead: u64,
+    /// Messages that came over a link and had come before.
+    pub duplicates: u64,
     /// What queues that are no more had counted.
     pub deleted_queues: QueueCounters,
     /// Messages that were left in queues when these were deleted, and were gone with them.
@@ -113,6 +116,7 @@ record!(Counters {
     dead = DeadCounters::default(),
     discards_dead = 0,
 } since 3 {
+    duplicates = 0,
     deleted_queues = QueueCounters::default(),
     abandoned = 0,
     abandoned_to_alternate = 0,
@@ -232,6 +236,8 @@ pub struct Core {
     pub(super) level: Level,
     /// Links to other brokers.
     pub(super) links: Links,
+    /// What has come over them.
+    pub(super) seen: Seen,
 }
 record!(Core {
     shard,
@@ -270,6 +276,7 @@ record!(Core {
     members = Members::default(),
     level = Level::FIRST,
     links = Links::default(),
+    seen = Seen::default(),
 });
 
 impl Core {
@@ -310,6 +317,7 @@ impl Core {
             members: Members::default(),
             level: Level::FIRST,
             links: Links::default(),
+            seen: Seen::default(),
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);

@@ -117,6 +117,8 @@ pub enum AgentCommand {
         versions: Versions,
         /// The wall clock of its member.
         now: WallTime,
+        /// Drawn by lot: what the messages of the order that begins are known by, if none is yet.
+        run: u64,
     },
     /// The wall clock of the agent's member.
     Now(WallTime),
@@ -156,7 +158,7 @@ pub enum AgentCommand {
     },
 }
 record_enum!(AgentCommand {
-    0 = Open { name, versions, now },
+    0 = Open { name, versions, now, run },
     1 = Took(requests),
     2 = Publish { exchange, message },
     3 = Act { number, requester, action },
@@ -518,6 +520,8 @@ pub struct Agents {
     pub is_stamping: bool,
     /// Events that are still to be published, [`limits::UNTOLD_EVENTS_MAX`] at most.
     pub untold: VecDeque<Untold>,
+    /// What messages of this order are known by elsewhere; 0 until an agent is there.
+    pub run: u64,
     /// What the wall clock showed at the beginning of group time, as an agent said last.
     wall_at_zero: WallTime,
 }
@@ -527,6 +531,7 @@ record!(Agents {
     events_lost,
     is_stamping,
     untold,
+    run,
     wall_at_zero
 });
 
@@ -548,9 +553,12 @@ record!(Untold {
 
 impl Agents {
     /// A member's agent is there.
-    pub fn open(&mut self, key: ConnectionKey, name: Text, versions: Versions) {
+    pub fn open(&mut self, key: ConnectionKey, name: Text, versions: Versions, run: u64) {
         if self.name.is_empty() {
             self.name = name;
+        }
+        if self.run == 0 {
+            self.run = run;
         }
         let agent = Agent::new(key.number, versions);
         self.agents.insert(key.member, agent);

@@ -12,6 +12,7 @@ use super::news::News;
 use super::pump::{Acknowledging, Pump};
 use crate::broker::arguments::{TRACE_EXCLUDE, TRACE_ID};
 use crate::broker::links::BridgeDefinition;
+use crate::broker::seen::WANTS_IDENTITY;
 use crate::client::{Client, Error, Flow, Session, unique_name};
 use crate::wire::{
     AcceptMode, Command, ExchangeBind, Map, MessageSubscribe, QueueDeclare, Text, Value,
@@ -223,6 +224,7 @@ impl Bridge<'_> {
                 false => AcceptMode::NONE,
             },
             exclusive: !is_lasting,
+            arguments: Some([(WANTS_IDENTITY, Value::Bool(true))].into_iter().collect()),
             ..MessageSubscribe::default()
         };
         let flow = match is_acknowledging {

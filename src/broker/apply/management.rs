@@ -31,8 +31,9 @@ impl Core {
                 name,
                 versions,
                 now,
+                run,
             } => {
-                self.agents.open(key, name, versions);
+                self.agents.open(key, name, versions, run);
                 self.agents.set_wall(self.time, now);
                 self.make_faces();
                 self.share_out_links();

@@ -147,6 +147,11 @@ impl Core {
         };
         let mut session = Session::new(name.clone(), (key, connection_id), channel);
         session.created = self.time;
+        let connection = self.connections.get(connection_id);
+        session.is_of_link = connection.is_some_and(|connection| {
+            let details = connection.details.as_ref();
+            details.is_some_and(|details| details.is_link)
+        });
         let id = SessionId(self.sessions.insert(session));
         self.session_names.insert(name, id);
         if let Some(connection) = self.connections.get_mut(connection_id) {

@@ -171,6 +171,7 @@ impl<'a> Seated<'a> {
             name,
             versions: start.told.versions(),
             now: WallTime(clock::wall_milliseconds()),
+            run: clock::random(),
         });
         // When that is answered the group knows the agent.
         seated.act(
