@@ -197,13 +197,14 @@ impl Driving {
             home: self.home.clone(),
             ends: ends.clone(),
             running: BTreeMap::new(),
+            errors: BTreeMap::new(),
             tasks: JoinSet::new(),
         };
         bridges.tasks.spawn(follow(ends.there.clone(), known));
-        let mut error = Text::default();
         loop {
             let plan = self.plan.borrow_and_update().clone();
             bridges.compare(&plan);
+            let error = bridges.errors.values().next().cloned().unwrap_or_default();
             self.say(LinkState::Operational, &error, Some(address), shown)
                 .await;
             tokio::select! {
@@ -222,7 +223,7 @@ impl Driving {
                 }
                 Some(ended) = bridges.tasks.join_next() => {
                     if let Ok(Some(ended)) = ended {
-                        error = bridges.ended(ended, &mut error);
+                        bridges.ended(ended);
                     }
                 }
                 Ok(()) = members.changed() => {
@@ -280,6 +281,8 @@ struct Bridges {
     home: Arc<dyn Home>,
     ends: Ends,
     running: BTreeMap<Text, Running>,
+    /// What went wrong last with each of them.
+    errors: BTreeMap<Text, Text>,
     tasks: JoinSet<Ended>,
 }
 
@@ -291,6 +294,7 @@ impl Bridges {
             let stays = planned.is_some_and(|(number, _)| *number == running.number);
             if !stays {
                 running.stop.notify_one();
+                self.errors.remove(name);
             }
             stays
         });
@@ -339,18 +343,19 @@ impl Bridges {
         self.running.insert(name, running);
     }
 
-    /// A bridge has ended: it is begun again. Gives what is wrong.
-    fn ended(&mut self, ended: (Text, u64, Result<(), String>), before: &mut Text) -> Text {
+    /// A bridge has ended: it is begun again.
+    fn ended(&mut self, ended: (Text, u64, Result<(), String>)) {
         let (name, number, why) = ended;
         let running = self
             .running
             .get_mut(&name)
             .filter(|one| one.number == number);
         let (Some(running), Err(why)) = (running, why) else {
-            return std::mem::take(before);
+            return;
         };
         running.failures += 1;
         tracing::warn!(target: "Federation", "bridge {name}: {why}");
-        format!("bridge {name}: {why}").into()
+        let error = format!("bridge {name}: {why}").into();
+        self.errors.insert(name, error);
     }
 }
