@@ -38,7 +38,8 @@ impl Node {
         Node::of(Broker::start_lockstep("7", &usual(tag)), tag).await
     }
 
-    async fn of(broker: Broker, tag: &str) -> Node {
+    /// One that serves already.
+    pub async fn of(broker: Broker, tag: &str) -> Node {
         let console = Console::open(&broker).await;
         let declare = ExchangeDeclare {
             exchange: EXCHANGE.into(),
