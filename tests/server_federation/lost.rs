@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ferrymq::wire::Value;
+use ferrymq::wire::{SequenceSet, Value};
 use tokio::time::sleep;
 
 use crate::console;
@@ -113,4 +113,36 @@ async fn route_from_a_queue_that_is_made_anew_goes_on_by_itself() {
     }
     let found = bodies(&mut subscription, 5).await;
     assert_eq!(found, ["5", "6", "7", "8", "9"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn message_that_may_have_been_delivered_there_says_so_here() {
+    let (source, here, _way) = {
+        let (source, mut here) = (Node::start("source").await, Node::start("here").await);
+        console::declare(source.session(), "from").await;
+        here.queue("to", "#").await;
+        source.publish("", "from", "seen").await;
+        let mut subscription = source.subscribe("from").await;
+        let seen = console::next(&mut subscription).await;
+        let released = source
+            .session()
+            .release(SequenceSet::from_range(seen.id, seen.id), true);
+        released.await.expect("sent").await.expect("given back");
+        subscription.cancel().await.expect("it was there");
+        let way = Way::to(source.port()).await;
+        here.link("l", way.port).await;
+        let properties = [
+            ("src", text("from")),
+            ("dest", text(EXCHANGE)),
+            ("srcIsQueue", Value::Bool(true)),
+            ("sync", Value::U32(1)),
+        ];
+        here.bridge("l", &properties).await;
+        (source, here, way)
+    };
+    let mut subscription = here.subscribe("to").await;
+    let found = console::next(&mut subscription).await;
+    let properties = found.delivery_properties().expect("properties");
+    assert!(properties.redelivered, "{properties:?}");
+    drop(source);
 }
