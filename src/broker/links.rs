@@ -203,6 +203,11 @@ record!(Link {
 });
 
 impl Link {
+    /// Whether it is not there, or something is wrong with a bridge on it.
+    pub fn is_impaired(&self) -> bool {
+        self.state != LinkState::Operational || !self.last_error.is_empty()
+    }
+
     /// The address in use.
     pub fn address(&self) -> &Address {
         self.address.as_ref().unwrap_or(&self.definition.address)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 use super::bindings::{Bindings, Place};
@@ -31,7 +31,17 @@ pub struct Ends {
     pub peer: Text,
 }
 
-/// Carries messages until something ends that, or `stop` says so.
+/// What a bridge is told, and tells.
+pub struct Signals {
+    /// Of bindings here.
+    pub news: Arc<News>,
+    /// It is to end.
+    pub stop: Arc<Notify>,
+    /// It carries: its name.
+    pub begun: mpsc::Sender<Text>,
+}
+
+/// Carries messages until something ends that, or it is told to.
 ///
 /// # Errors
 /// Why it has ended.
@@ -39,7 +49,7 @@ pub async fn run(
     home: Arc<dyn Home>,
     definition: BridgeDefinition,
     ends: Ends,
-    (news, stop): (Arc<News>, Arc<Notify>),
+    signals: Signals,
 ) -> Result<(), String> {
     let failed = |error: Error| error.to_string();
     let (source, destination) = match definition.source_is_local {
@@ -58,7 +68,7 @@ pub async fn run(
         source,
         destination,
     };
-    let ended = carry(&*home, bridge, (&news, &stop)).await;
+    let ended = carry(&*home, bridge, &signals).await;
     for session in sessions {
         // Err: it has ended already, or its connection is about to.
         let _ = timeout(limits::DETACH_TIMEOUT, session.detach()).await;
@@ -66,11 +76,7 @@ pub async fn run(
     ended
 }
 
-async fn carry(
-    home: &dyn Home,
-    bridge: Bridge<'_>,
-    (news, stop): (&News, &Notify),
-) -> Result<(), String> {
+async fn carry(home: &dyn Home, bridge: Bridge<'_>, signals: &Signals) -> Result<(), String> {
     let failed = |error: Error| error.to_string();
     let (definition, ends) = (bridge.definition, bridge.ends);
     let source = bridge.source.clone();
@@ -89,14 +95,16 @@ async fn carry(
         bindings.tell_all(home, &source, false).await?;
     }
     let mut pump = bridge.pump(queue).await.map_err(failed)?;
+    // Err: the link is gone, and soon this.
+    let _ = signals.begun.send(definition.name.clone()).await;
     loop {
         let told = tokio::select! {
             ready = pump.ready() => {
                 pump.act(ready).await.map_err(failed)?;
                 continue;
             }
-            told = news.next() => told,
-            () = stop.notified() => {
+            told = signals.news.next() => told,
+            () = signals.stop.notified() => {
                 let ending = timeout(limits::DETACH_TIMEOUT, pump.end()).await;
                 return ending.unwrap_or(Ok(())).map_err(failed);
             }
@@ -227,20 +235,19 @@ impl Bridge<'_> {
             arguments: Some([(WANTS_IDENTITY, Value::Bool(true))].into_iter().collect()),
             ..MessageSubscribe::default()
         };
-        let flow = match is_acknowledging {
-            true => Flow::Credit,
-            false => Flow::Window(credit.unwrap_or(limits::WINDOW).min(limits::WINDOW)),
+        let most = match is_acknowledging {
+            true => limits::UNACCEPTED_MAX,
+            false => limits::WINDOW,
+        };
+        let flow = Flow::WindowOf {
+            messages: credit.unwrap_or(most).min(most),
+            bytes: limits::WINDOW_BYTES,
         };
         let acknowledging = is_acknowledging.then(|| Acknowledging {
             every: definition.sync.into(),
-            unaccepted_max: credit
-                .unwrap_or(limits::UNACCEPTED_MAX)
-                .min(limits::UNACCEPTED_MAX),
         });
         let subscription = self.source.subscribe(subscribe, flow).await?;
         let destination = (self.destination, definition.destination.clone());
-        let pump = Pump::new(subscription, destination, acknowledging);
-        pump.begin().await?;
-        Ok(pump)
+        Ok(Pump::new(subscription, destination, acknowledging))
     }
 }

@@ -32,6 +32,12 @@ pub const WINDOW: u32 = 32 * 1024;
 /// come twice when the link is lost.
 pub const UNACCEPTED_MAX: u32 = 16 * 1024;
 
+/// Octets on their way to a bridge, or unaccepted: more than the largest message that a broker takes.
+pub const WINDOW_BYTES: u32 = 160 * 1024 * 1024;
+
+/// Bridges that have begun and of which their link does not know yet: they wait for it.
+pub const SIGNALS_MAX: usize = 64;
+
 /// Bindings that are told in one look at the core.
 pub const BINDINGS_PER_LOOK: usize = 500;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -193,11 +193,13 @@ impl Driving {
     /// Keeps the bridges going until a connection ends.
     async fn serve(&mut self, ends: Ends, address: &Address, shown: &str) -> Lost {
         let (known, mut members) = watch::channel(Vec::new());
+        let (begin, mut begun) = mpsc::channel(limits::SIGNALS_MAX);
         let mut bridges = Bridges {
             home: self.home.clone(),
             ends: ends.clone(),
             running: BTreeMap::new(),
             errors: BTreeMap::new(),
+            begin,
             tasks: JoinSet::new(),
         };
         bridges.tasks.spawn(follow(ends.there.clone(), known));
@@ -226,6 +228,7 @@ impl Driving {
                         bridges.ended(ended);
                     }
                 }
+                Some(name) = begun.recv() => bridges.begun(&name),
                 Ok(()) = members.changed() => {
                     let urls = members.borrow_and_update().clone();
                     self.route.learn(&urls);
@@ -283,6 +286,7 @@ struct Bridges {
     running: BTreeMap<Text, Running>,
     /// What went wrong last with each of them.
     errors: BTreeMap<Text, Text>,
+    begin: mpsc::Sender<Text>,
     tasks: JoinSet<Ended>,
 }
 
@@ -321,15 +325,20 @@ impl Bridges {
         let (home, ends) = (self.home.clone(), self.ends.clone());
         let (name, definition) = (definition.name.clone(), definition.clone());
         let stop = Arc::<Notify>::default();
-        let (told, called) = ((news.clone(), stop.clone()), name.clone());
+        let signals = bridge::Signals {
+            news: news.clone(),
+            stop: stop.clone(),
+            begun: self.begin.clone(),
+        };
+        let called = name.clone();
         let task = self.tasks.spawn(async move {
             let is_stopped = tokio::select! {
-                () = told.1.notified() => true,
+                () = signals.stop.notified() => true,
                 () = sleep(pause) => false,
             };
             let ended = match is_stopped {
                 true => Ok(()),
-                false => bridge::run(home, definition, ends, told).await,
+                false => bridge::run(home, definition, ends, signals).await,
             };
             Some((called, number, ended))
         });
@@ -341,6 +350,14 @@ impl Bridges {
             failures,
         };
         self.running.insert(name, running);
+    }
+
+    /// A bridge carries.
+    fn begun(&mut self, name: &Text) {
+        self.errors.remove(name);
+        if let Some(running) = self.running.get_mut(name) {
+            running.failures = 0;
+        }
     }
 
     /// A bridge has ended: it is begun again.

@@ -14,8 +14,6 @@ use crate::wire::{AcceptMode, CommandId, MessageTransfer, SequenceSet, Text};
 pub struct Acknowledging {
     /// After so many messages, or when no more are there.
     pub every: u32,
-    /// Messages that may be unaccepted.
-    pub unaccepted_max: u32,
 }
 
 /// What a pump has to do.
@@ -37,13 +35,13 @@ pub struct Pump {
     acknowledging: Option<Acknowledging>,
     /// Published there, and not known to be taken.
     published: VecDeque<(CommandId, Pin<Box<Completion>>)>,
-    /// Taken there, and not accepted here.
+    /// Taken there, or passed on where nothing is acknowledged, and not told of here.
     taken: SequenceSet,
     taken_count: u32,
 }
 
 impl Pump {
-    /// Of a subscription that gives no credit of its own when it acknowledges.
+    /// Of a subscription that is told what is done ([`Flow::WindowOf`](crate::client::Flow::WindowOf)).
     pub fn new(
         subscription: Subscription,
         (destination, exchange): (Session, Text),
@@ -57,17 +55,6 @@ impl Pump {
             published: VecDeque::new(),
             taken: SequenceSet::new(),
             taken_count: 0,
-        }
-    }
-
-    /// Gives the first credit, if there is none yet.
-    ///
-    /// # Errors
-    /// The source's session has ended.
-    pub async fn begin(&self) -> Result<(), Error> {
-        match self.acknowledging {
-            Some(how) => self.subscription.grant(how.unaccepted_max, None).await,
-            None => Ok(()),
         }
     }
 
@@ -135,9 +122,11 @@ impl Pump {
         let header = delivery.header.map(|header| header.to_vec());
         let passed = self.destination.forward(transfer, header, delivery.body);
         let completion = passed.await?;
-        if self.acknowledging.is_some() {
-            self.published
-                .push_back((delivery.id, Box::pin(completion)));
+        match self.acknowledging {
+            Some(_) => self
+                .published
+                .push_back((delivery.id, Box::pin(completion))),
+            None => self.take(delivery.id),
         }
         Ok(())
     }
@@ -157,19 +146,21 @@ impl Pump {
         Ok(())
     }
 
-    /// Accepts at the source what is taken, when that are enough, or none is on its way.
+    /// Tells the source what is taken, and accepts it where that was asked for: when that are enough, or none
+    /// is on its way.
     async fn accept(&mut self) -> Result<(), Error> {
-        let Some(how) = self.acknowledging else {
-            return Ok(());
-        };
-        let is_enough = self.taken_count >= how.every || self.published.is_empty();
+        let every = self.acknowledging.map_or(1, |how| how.every);
+        let is_enough = self.taken_count >= every || self.published.is_empty();
         if self.taken_count == 0 || !is_enough {
             return Ok(());
         }
         let taken = std::mem::take(&mut self.taken);
-        let count = std::mem::take(&mut self.taken_count);
-        self.subscription.session().accept(taken).await?;
-        self.subscription.grant(count, None).await
+        self.taken_count = 0;
+        if self.acknowledging.is_some() {
+            self.subscription.session().accept(taken.clone()).await?;
+        }
+        self.subscription.done(&taken);
+        Ok(())
     }
 }
 

@@ -154,6 +154,10 @@ async fn bridge_without_its_exchange_says_so_and_begins_when_it_is_there() {
     source.publish(EXCHANGE, "k", "at last").await;
     let mut subscription = here.subscribe("q").await;
     assert_eq!(bodies(&mut subscription, 1).await, ["at last"]);
+    // It is not said any more either.
+    while !here.of_link("l", "lastError").await.is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
