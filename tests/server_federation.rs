@@ -19,6 +19,5 @@ mod topologies;
 #[allow(dead_code, reason = "it is another suite's, too")]
 mod members;
 
-#[allow(dead_code, reason = "it is another suite's, too")]
 mod durable_support;
 mod server_support;

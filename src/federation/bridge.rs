@@ -83,6 +83,8 @@ async fn carry(home: &dyn Home, bridge: Bridge<'_>, signals: &Signals) -> Result
     // Who is refused there is told so before a message is on its way.
     see_exchange(&bridge.destination, &definition.destination).await?;
     let queue = bridge.prepare().await?;
+    // Before the bindings are looked at, so that none is missed.
+    let news = signals.news.listen();
     let mut bindings = definition.is_dynamic.then(|| {
         Bindings::new(Place {
             exchange: definition.source.clone(),
@@ -103,7 +105,7 @@ async fn carry(home: &dyn Home, bridge: Bridge<'_>, signals: &Signals) -> Result
                 pump.act(ready).await.map_err(failed)?;
                 continue;
             }
-            told = signals.news.next() => told,
+            told = news.next() => told,
             () = signals.stop.notified() => {
                 let ending = timeout(limits::DETACH_TIMEOUT, pump.end()).await;
                 return ending.unwrap_or(Ok(())).map_err(failed);

@@ -9,20 +9,19 @@ use tokio::task::JoinSet;
 use super::home::Home;
 use super::link::{self, Plan};
 use super::news::News;
-use crate::broker::links::LinkNews;
 use crate::wire::Text;
 
 /// A link that has its task.
 struct Driven {
     number: u64,
     plan: watch::Sender<Arc<Plan>>,
-    news: Arc<News>,
     task: tokio::task::AbortHandle,
 }
 
 /// Drives the links that its member owns.
 pub struct Keeper {
     home: Arc<dyn Home>,
+    news: Arc<News>,
     links: BTreeMap<Text, Driven>,
     tasks: JoinSet<()>,
 }
@@ -32,30 +31,15 @@ impl Keeper {
     pub async fn run(home: Arc<dyn Home>, news: Arc<News>) {
         let mut keeper = Keeper {
             home,
+            news: news.clone(),
             links: BTreeMap::new(),
             tasks: JoinSet::new(),
         };
         loop {
             tokio::select! {
-                told = news.next() => keeper.hear(&told),
+                _ = news.next() => keeper.compare(),
                 Some(_) = keeper.tasks.join_next() => {}
             }
-        }
-    }
-
-    fn hear(&mut self, told: &LinkNews) {
-        if told.are_links {
-            self.compare();
-        }
-        if told.bindings.is_empty() && told.again.is_empty() {
-            return;
-        }
-        let bindings = LinkNews {
-            are_links: false,
-            ..told.clone()
-        };
-        for link in self.links.values() {
-            link.news.add(bindings.clone());
         }
     }
 
@@ -92,13 +76,11 @@ impl Keeper {
     fn begin(&mut self, name: Text, plan: Plan) {
         let number = plan.number;
         let (sender, receiver) = watch::channel(Arc::new(plan));
-        let news = Arc::<News>::default();
-        let driving = link::run(self.home.clone(), receiver, news.clone());
+        let driving = link::run(self.home.clone(), receiver, self.news.clone());
         let task = self.tasks.spawn(driving);
         let driven = Driven {
             number,
             plan: sender,
-            news,
             task,
         };
         self.links.insert(name, driven);

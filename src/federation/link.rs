@@ -196,6 +196,7 @@ impl Driving {
         let (begin, mut begun) = mpsc::channel(limits::SIGNALS_MAX);
         let mut bridges = Bridges {
             home: self.home.clone(),
+            news: self.news.clone(),
             ends: ends.clone(),
             running: BTreeMap::new(),
             errors: BTreeMap::new(),
@@ -219,9 +220,6 @@ impl Driving {
                     if changed.is_err() {
                         std::future::pending::<()>().await;
                     }
-                }
-                told = self.news.next() => {
-                    bridges.running.values().for_each(|running| running.news.add(told.clone()));
                 }
                 Some(ended) = bridges.tasks.join_next() => {
                     if let Ok(Some(ended)) = ended {
@@ -272,7 +270,6 @@ async fn follow(client: Client, known: watch::Sender<Vec<Text>>) -> Ended {
 
 struct Running {
     number: u64,
-    news: Arc<News>,
     stop: Arc<Notify>,
     task: tokio::task::AbortHandle,
     /// How often it has failed.
@@ -282,6 +279,7 @@ struct Running {
 /// The bridges of a link that is there.
 struct Bridges {
     home: Arc<dyn Home>,
+    news: Arc<News>,
     ends: Ends,
     running: BTreeMap<Text, Running>,
     /// What went wrong last with each of them.
@@ -321,12 +319,11 @@ impl Bridges {
             0 => Duration::ZERO,
             _ => limits::BRIDGE_PAUSE * growth.min(limits::PAUSE_GROWTH_MAX),
         };
-        let news = Arc::<News>::default();
         let (home, ends) = (self.home.clone(), self.ends.clone());
         let (name, definition) = (definition.name.clone(), definition.clone());
         let stop = Arc::<Notify>::default();
         let signals = bridge::Signals {
-            news: news.clone(),
+            news: self.news.clone(),
             stop: stop.clone(),
             begun: self.begin.clone(),
         };
@@ -344,7 +341,6 @@ impl Bridges {
         });
         let running = Running {
             number,
-            news,
             stop,
             task,
             failures,

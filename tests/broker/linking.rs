@@ -72,14 +72,14 @@ pub fn action(seeded: &mut Seeded) -> Action {
 
 /// Arguments of a bind of a link.
 pub fn bind(seeded: &mut Seeded) -> Vec<(&'static str, Value)> {
-    let text = |text: &str| Value::Str16(text.into());
+    let mut one_of = |words: &[&str]| Value::Str16((*seeded.pick(words)).into());
     vec![
         (
             "qpid.fed.op",
-            text(*seeded.pick(&["B", "B", "B", "U", "U", "R", "H", "?"])),
+            one_of(&["B", "B", "B", "U", "U", "R", "H", "?"]),
         ),
-        ("qpid.fed.origin", text(*seeded.pick(&TAGS))),
-        ("qpid.fed.tags", text(*seeded.pick(&TAGS))),
+        ("qpid.fed.origin", one_of(&TAGS)),
+        ("qpid.fed.tags", one_of(&TAGS)),
     ]
 }
 

@@ -141,7 +141,7 @@ impl Node {
     /// Bindings of the exchange.
     pub async fn binding_count(&mut self) -> usize {
         let all = self.console.names("binding").await;
-        let of = format!(",org.apache.qpid.broker:queue:");
+        let of = ",org.apache.qpid.broker:queue:";
         let start = format!(
             "org.apache.qpid.broker:binding:org.apache.qpid.broker:exchange:{EXCHANGE}{of}"
         );
