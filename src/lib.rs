@@ -9,6 +9,7 @@ pub mod broker;
 pub mod client;
 pub mod cluster;
 pub mod console;
+pub mod federation;
 pub mod load;
 pub mod management;
 pub mod protocol;

@@ -288,6 +288,7 @@ fn events_are_told_in_the_versions_that_an_agent_wants() {
             in_version_2: false,
         },
         now: WallTime(0),
+        run: 7,
     });
     session.declare("two");
     assert_eq!(session.count("events"), 1);

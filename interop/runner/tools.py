@@ -118,8 +118,9 @@ class Going:
 class Running:
     """A case that runs against the broker on a port of the loopback interface."""
 
-    def __init__(self, port, log):
+    def __init__(self, port, log, far=None):
         self.port = port
+        self.far = far
         self.log = log
         self.going = {}
         self.seen = ""
@@ -127,7 +128,7 @@ class Running:
     def fill(self, text):
         """A text of a case for this broker."""
         for name, value in (("{b}", "127.0.0.1:%d" % self.port), ("{port}", str(self.port)),
-                            ("{seen}", self.seen)):
+                            ("{seen}", self.seen), ("{far}", "127.0.0.1:%s" % self.far)):
             text = text.replace(name, value)
         return text
 

@@ -6,12 +6,13 @@
     client listen {b} ADDRESS                        prints the opcode and the key of each message
     client reject {b} ADDRESS COUNT                  takes so many and rejects them
     client feed {b} ADDRESS                          sends one after the other until interrupted
+    client carry {b} ADDRESS BROKER QUEUE            sends one after the other until one is in a queue there
 """
 
 import sys
 import time
 
-from qpid.messaging import REJECTED, Connection, Disposition, Message
+from qpid.messaging import REJECTED, Connection, Disposition, Empty, Message
 
 # A message that does not come within this many seconds will not come.
 FETCH_SECONDS = 30
@@ -64,6 +65,23 @@ def listen(session, address):
         pass
 
 
+def carry(session, address, broker, queue):
+    sender = session.sender(address)
+    other = Connection(broker)
+    other.open()
+    receiver = other.session().receiver(queue)
+    receiver.capacity = 1
+    for number in range(10 * FETCH_SECONDS):
+        sender.send(Message("message %d" % number))
+        try:
+            receiver.fetch(0.1)
+        except Empty:
+            continue
+        print "carried"
+        break
+    other.close()
+
+
 def feed(session, address):
     sender = session.sender(address)
     print "feeds"
@@ -79,7 +97,8 @@ def main():
     what, broker = sys.argv[1:3]
     connection = Connection.establish(broker)
     try:
-        orders = dict(send=send, take=take, hold=hold, listen=listen, reject=reject, feed=feed)
+        orders = dict(send=send, take=take, hold=hold, listen=listen, reject=reject, feed=feed,
+                      carry=carry)
         orders[what](connection.session(), *sys.argv[3:])
     finally:
         connection.close()

@@ -1,6 +1,7 @@
 //! Arguments of queues and exchanges: their names and the forms of their values, as Qpid's tools and
 //! clients give them. What follows from them is in `queue/settings.rs` and `routed.rs`.
 
+use super::origins;
 use crate::wire::{Map, Text, Value};
 
 /// Messages at most.
@@ -89,7 +90,8 @@ pub const INITIAL_VALUE: &str = "qpid.ive";
 
 /// Whether a binding with these arguments ends with the session that made it.
 pub fn is_session_scoped(arguments: &Map) -> bool {
-    arguments.get("x-scope").and_then(Value::as_str) == Some("session")
+    let scope = arguments.get("x-scope").and_then(Value::as_str);
+    scope == Some("session") || origins::is_of_link(arguments)
 }
 
 /// Whether a flag is set: a truth value, a number that is not 0, or text other than `false` and `0`.

@@ -324,12 +324,16 @@ pub struct ConnectionDetails {
     pub strength: u16,
     /// Whether it is a link's.
     pub is_link: bool,
+    /// Whether it stands for a connection that this broker has made itself: then that is what is shown, and
+    /// the client is the other broker.
+    pub is_outgoing: bool,
 }
 record!(ConnectionDetails {
     local,
     mechanism,
     strength,
-    is_link
+    is_link,
+    is_outgoing
 });
 
 /// What a session asks. Frequent ones are flat, rare ones are boxed commands of the wire.

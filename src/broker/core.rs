@@ -20,6 +20,7 @@ use super::ids::{
 use super::kept::Detached;
 use super::level::Level;
 use super::limits;
+use super::links::{LinkNewsOf, Links};
 use super::makers::Makers;
 use super::management::{Agents, Requester, Taking, WallTime};
 use super::members::Members;
@@ -30,6 +31,7 @@ use super::plant::{Plant, is_planted};
 use super::queue::flow::HeldTransfer;
 use super::queue::{Queue, QueueCounters, Remains};
 use super::redirects::Redirects;
+use super::seen::Seen;
 use super::session::{Session, SessionName};
 use super::slab::Slab;
 use super::subscription::{Subscription, SubscriptionRef};
@@ -97,6 +99,8 @@ pub struct Counters {
     /// Copies of messages that died and that did not come to a queue, since they had died in it by
     /// themselves before, or in too many.
     pub discards_dead: u64,
+    /// Messages that came over a link and had come before.
+    pub duplicates: u64,
     /// What queues that are no more had counted.
     pub deleted_queues: QueueCounters,
     /// Messages that were left in queues when these were deleted, and were gone with them.
@@ -112,6 +116,7 @@ record!(Counters {
     dead = DeadCounters::default(),
     discards_dead = 0,
 } since 3 {
+    duplicates = 0,
     deleted_queues = QueueCounters::default(),
     abandoned = 0,
     abandoned_to_alternate = 0,
@@ -150,6 +155,8 @@ pub(super) struct Scratch {
     pub happened: Vec<Event>,
     /// Which bindings of its key the transfer at hand matches, when it is to an xml exchange.
     pub matching: Vec<u32>,
+    /// What owners of links are to be told.
+    pub link_news: LinkNewsOf,
 }
 
 /// For whom a command is done.
@@ -227,6 +234,10 @@ pub struct Core {
     pub(super) members: Members,
     /// What all of them can do.
     pub(super) level: Level,
+    /// Links to other brokers.
+    pub(super) links: Links,
+    /// What has come over them.
+    pub(super) seen: Seen,
 }
 record!(Core {
     shard,
@@ -264,6 +275,8 @@ record!(Core {
     failover = Failover::default(),
     members = Members::default(),
     level = Level::FIRST,
+    links = Links::default(),
+    seen = Seen::default(),
 });
 
 impl Core {
@@ -303,6 +316,8 @@ impl Core {
             failover: Failover::default(),
             members: Members::default(),
             level: Level::FIRST,
+            links: Links::default(),
+            seen: Seen::default(),
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);
@@ -515,6 +530,7 @@ impl Core {
         if !self.scratch.happened.is_empty() || !self.agents.untold.is_empty() {
             self.tell_events(out);
         }
+        self.tell_owners_of_links(out);
         self.tell(out);
         if !self.scratch.numbering.is_empty() {
             self.say_sequences();

@@ -141,6 +141,16 @@ pub enum Event {
         /// The other.
         target: Text,
     },
+    /// A link to another broker is there.
+    LinkUp {
+        /// Where that is: host and port.
+        remote: Text,
+    },
+    /// A link is there no more.
+    LinkDown {
+        /// Where the other broker is.
+        remote: Text,
+    },
     /// A queue has sunk to its lower line.
     ThresholdDown {
         /// The queue.
@@ -227,6 +237,8 @@ record_enum!(Event {
     18 = QueueQuotaDeny { user, queue },
     19 = FileLoaded,
     20 = FileLoadFailed { reason },
+    21 = LinkUp { remote },
+    22 = LinkDown { remote },
 });
 
 /// What became of a name.
@@ -239,6 +251,10 @@ impl Event {
         match self {
             Event::ThresholdUp { .. } | Event::ThresholdDown { .. } => of_line(self),
             Event::Redirect { .. } | Event::RedirectCancelled { .. } => of_redirect(self),
+            Event::LinkUp { remote } => vec![schema::BrokerLinkUp { rhost: remote }.into_event()],
+            Event::LinkDown { remote } => {
+                vec![schema::BrokerLinkDown { rhost: remote }.into_event()]
+            }
             Event::ClientConnect { .. }
             | Event::ClientDisconnect { .. }
             | Event::ClientConnectFail { .. } => of_client(self),

@@ -5,6 +5,7 @@ use super::exchange::Kind;
 use super::failover::FAILOVER;
 use super::ids::{ExchangeId, GroupTime, QueueId};
 use super::management::Face;
+use super::origins::Origins;
 use super::routed::Routed;
 use super::watched::Watched;
 use crate::wire::{Map, Text, Value};
@@ -64,6 +65,8 @@ pub struct Exchange {
     /// How high and low the number of its bindings was. The default exchange's, which nobody makes, is
     /// not watched.
     pub watched: Watched,
+    /// For whom links have made bindings.
+    pub origins: Origins,
 }
 record!(Exchange {
     name,
@@ -80,6 +83,7 @@ record!(Exchange {
     face = None,
     created = GroupTime(0),
     watched = Watched::default(),
+    origins = Origins::default(),
 });
 
 impl Exchange {
@@ -98,6 +102,7 @@ impl Exchange {
             face: None,
             created: GroupTime(0),
             watched: Watched::default(),
+            origins: Origins::default(),
         }
     }
 

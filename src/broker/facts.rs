@@ -35,6 +35,7 @@ use super::dead::Death;
 use super::encoding::{Decoder, Encoder, EncodingError, MessageBy, Record, record, record_enum};
 use super::ids::{GroupTime, QueueKey};
 use super::limits;
+use super::links::{BridgeDefinition, LinkDefinition};
 use super::message::{BodyHandle, Message};
 use crate::wire::{Map, Text};
 
@@ -113,6 +114,20 @@ pub enum Fact {
     GivenBack(GivenBack),
     /// Users made these durable queues, and quotas count them.
     QueueMakers(Vec<Maker>),
+    /// A durable link was made.
+    LinkDefined(Box<LinkDefinition>),
+    /// A durable link is gone, with its bridges.
+    LinkDeleted {
+        /// Its name.
+        name: Text,
+    },
+    /// A durable bridge was made.
+    BridgeDefined(Box<BridgeDefinition>),
+    /// A durable bridge is gone.
+    BridgeDeleted {
+        /// Its name.
+        name: Text,
+    },
 }
 record_enum!(Fact {
     1 = Enqueued(fact),
@@ -130,6 +145,10 @@ record_enum!(Fact {
     13 = Sequenced { exchange, last },
     14 = GivenBack(fact),
     16 = QueueMakers(makers),
+    17 = LinkDefined(definition),
+    18 = LinkDeleted { name },
+    19 = BridgeDefined(definition),
+    20 = BridgeDeleted { name },
 });
 
 /// Who made a queue.

@@ -30,6 +30,12 @@ impl ConnectionKey {
         member: MemberId(0),
         number: ConnectionNumber(u32::MAX),
     };
+
+    /// Who has published what has come over a link, whichever it was: no member ever gives this number.
+    pub const LINK: ConnectionKey = ConnectionKey {
+        member: MemberId(0),
+        number: ConnectionNumber(u32::MAX - 1),
+    };
 }
 
 /// A session's place on its connection: what a command names, since the proposer knows it before

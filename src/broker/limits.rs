@@ -191,6 +191,25 @@ pub const PERCENT_MAX: u8 = 100;
 /// since it was decided what it matches. Whoever changes them faster than that keeps publishers out.
 pub const MATCHINGS_MAX: u32 = 32;
 
+/// Links to other brokers. Each takes a connection and tasks of the member that drives it.
+pub const LINKS_MAX: usize = 1_000;
+
+/// Bridges on all links. Each takes a session at both ends.
+pub const BRIDGES_MAX: usize = 10_000;
+
+/// Octets of origin and tags of a binding that a link has made: some hundred brokers on one way.
+pub const TAGS_BYTES_MAX: usize = 16 * 1024;
+
+/// Brokers that want one binding of one queue.
+pub const ORIGINS_PER_BINDING_MAX: usize = 1_024;
+
+/// Messages that have come over links and would be known again: some seconds of a busy network, in which one
+/// comes by all of its ways.
+pub const SEEN_MAX: usize = 65_536;
+
+/// Octets of what a link tells of what went wrong.
+pub const LINK_ERROR_BYTES_MAX: usize = 1_024;
+
 /// Definitions in one import, which is done in one entry: at a few microseconds each some tens of
 /// milliseconds.
 pub const IMPORTED_DEFINITIONS_MAX: usize = 10_000;

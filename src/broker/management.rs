@@ -15,6 +15,7 @@ use super::guard::{Guard, Guarded};
 use super::ids::{ConnectionKey, ConnectionNumber, GroupTime, MemberId, QueueRef};
 use super::level::Level;
 use super::limits;
+use super::links::{BridgeDefinition, LinkDefinition, LinkNews, Report};
 use super::message::Message;
 use crate::wire::{self, Text};
 
@@ -116,6 +117,8 @@ pub enum AgentCommand {
         versions: Versions,
         /// The wall clock of its member.
         now: WallTime,
+        /// Drawn by lot: what the messages of the order that begins are known by, if none is yet.
+        run: u64,
     },
     /// The wall clock of the agent's member.
     Now(WallTime),
@@ -155,7 +158,7 @@ pub enum AgentCommand {
     },
 }
 record_enum!(AgentCommand {
-    0 = Open { name, versions, now },
+    0 = Open { name, versions, now, run },
     1 = Took(requests),
     2 = Publish { exchange, message },
     3 = Act { number, requester, action },
@@ -213,6 +216,20 @@ pub enum Action {
     /// Raises the level at which the broker runs. A member that has not said that it knows the level stands
     /// in the way.
     Raise(Level),
+    /// Makes a link to another broker. One of that name is refused.
+    CreateLink(Box<LinkDefinition>),
+    /// The same, unless there is one to that address.
+    Connect(Box<LinkDefinition>),
+    /// Takes a link away, and its bridges. One that is not there is none the worse for it.
+    DeleteLink(Text),
+    /// Makes a bridge on a link. One of that name is refused.
+    CreateBridge(Box<BridgeDefinition>),
+    /// The same, unless there is one of that name.
+    AddBridge(Box<BridgeDefinition>),
+    /// Takes a bridge away. One that is not there is none the worse for it.
+    DeleteBridge(Text),
+    /// The owner of a link says what has become of it.
+    ReportLink(Box<Report>),
 }
 record_enum!(Action {
     0 = Barrier,
@@ -234,6 +251,13 @@ record_enum!(Action {
     16 = TakeOut(member),
     17 = CheckImport(import),
     18 = Raise(level),
+    19 = CreateLink(definition),
+    20 = Connect(definition),
+    21 = DeleteLink(name),
+    22 = CreateBridge(definition),
+    23 = AddBridge(definition),
+    24 = DeleteBridge(name),
+    25 = ReportLink(report),
 });
 
 /// Two queues that are to change places for what is routed to them.
@@ -391,6 +415,8 @@ pub enum ForAgent {
     },
     /// An agent's member is about to end.
     Stopping,
+    /// Of the links that its member drives, or of what they carry.
+    Links(LinkNews),
 }
 
 /// Requests that an agent has been given.
@@ -494,6 +520,8 @@ pub struct Agents {
     pub is_stamping: bool,
     /// Events that are still to be published, [`limits::UNTOLD_EVENTS_MAX`] at most.
     pub untold: VecDeque<Untold>,
+    /// What messages of this order are known by elsewhere; 0 until an agent is there.
+    pub run: u64,
     /// What the wall clock showed at the beginning of group time, as an agent said last.
     wall_at_zero: WallTime,
 }
@@ -503,6 +531,7 @@ record!(Agents {
     events_lost,
     is_stamping,
     untold,
+    run,
     wall_at_zero
 });
 
@@ -524,9 +553,12 @@ record!(Untold {
 
 impl Agents {
     /// A member's agent is there.
-    pub fn open(&mut self, key: ConnectionKey, name: Text, versions: Versions) {
+    pub fn open(&mut self, key: ConnectionKey, name: Text, versions: Versions, run: u64) {
         if self.name.is_empty() {
             self.name = name;
+        }
+        if self.run == 0 {
+            self.run = run;
         }
         let agent = Agent::new(key.number, versions);
         self.agents.insert(key.member, agent);

@@ -40,6 +40,7 @@ use super::facts::{
 };
 use super::held::Held;
 use super::ids::{ConnectionKey, ExchangeId, QueueId, QueueKey, QueueRef, ShardId};
+use super::links::{BridgeDefinition, LinkDefinition};
 use super::message::Stored;
 use super::options::Options;
 use super::plant::{Plant, is_planted};
@@ -199,6 +200,10 @@ impl Recovery {
             Fact::Prepared(branch) => self.branch_prepared(*branch),
             Fact::GivenBack(fact) => self.given_back(&fact),
             Fact::Sequenced { exchange, last } => self.sequenced(&exchange, last),
+            Fact::LinkDefined(definition) => self.define_link(*definition),
+            Fact::LinkDeleted { name } => _ = self.core.links.remove(&name),
+            Fact::BridgeDefined(definition) => self.define_bridge(*definition),
+            Fact::BridgeDeleted { name } => _ = self.core.links.remove_bridge(&name),
             Fact::QueueMakers(makers) => {
                 for maker in makers {
                     if self.queue(maker.queue).is_some() {
@@ -313,6 +318,20 @@ impl Recovery {
         exchange.arguments = definition.arguments;
         self.core.add_exchange(exchange);
         Ok(())
+    }
+
+    /// One that is there twice is the later: its deletion is among records that are missing.
+    fn define_link(&mut self, definition: LinkDefinition) {
+        self.core.links.remove(&definition.name);
+        self.core.links.add(definition, self.core.time);
+    }
+
+    fn define_bridge(&mut self, definition: BridgeDefinition) {
+        self.core.links.remove_bridge(&definition.name);
+        let name = definition.name.clone();
+        if !self.core.links.add_bridge(definition, self.core.time) {
+            self.misses("a bridge on a link that is not there", name);
+        }
     }
 
     fn delete_exchange(&mut self, name: &Text) -> Result<(), Wrong> {

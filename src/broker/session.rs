@@ -230,6 +230,8 @@ pub struct Session {
     pub created: GroupTime,
     /// Counters.
     pub counters: SessionCounters,
+    /// Whether its client is a link.
+    pub is_of_link: bool,
 }
 record!(Session {
     name,
@@ -254,6 +256,7 @@ record!(Session {
 } since 3 {
     created = GroupTime(0),
     counters = SessionCounters::default(),
+    is_of_link = false,
 });
 
 /// Plain counters of a session, read by management.
@@ -316,6 +319,7 @@ impl Session {
             kept: None,
             created: GroupTime(0),
             counters: SessionCounters::default(),
+            is_of_link: false,
         }
     }
 

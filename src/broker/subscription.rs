@@ -59,6 +59,8 @@ pub struct Subscription {
     pub delivered: u64,
     /// Of a queue with priorities, what `cursor` is for each level; empty for other queues.
     pub level_cursors: Vec<u64>,
+    /// Whether its messages say which they are.
+    pub wants_identity: bool,
 }
 
 impl Subscription {
@@ -113,4 +115,6 @@ record!(Subscription {
     delivered,
 } since 2 {
     level_cursors = Vec::new(),
+} since 3 {
+    wants_identity = false,
 });

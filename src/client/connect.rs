@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,7 @@ pub struct Client {
     closed: watch::Receiver<Option<Error>>,
     opened: Arc<Opened>,
     address: Option<Address>,
+    local: Option<SocketAddr>,
 }
 
 impl Client {
@@ -71,9 +73,11 @@ impl Client {
         options: &Options,
     ) -> Result<Client, Error> {
         let stream = stream::connect(address, options).await?;
+        let local = stream.local_address();
         let dialer = Dialer::new(addresses, address, options);
         let mut client = Self::open(stream, sasl, options, Some(dialer)).await?;
         client.address = Some(address.clone());
+        client.local = local;
         Ok(client)
     }
 
@@ -113,6 +117,7 @@ impl Client {
             closed,
             opened,
             address: None,
+            local: None,
         })
     }
 
@@ -213,6 +218,11 @@ impl Client {
     /// The address that answered; `None` over a stream that was there already.
     pub fn address(&self) -> Option<&Address> {
         self.address.as_ref()
+    }
+
+    /// Our end of the socket; `None` over a stream that was there already.
+    pub fn local_address(&self) -> Option<SocketAddr> {
+        self.local
     }
 }
 

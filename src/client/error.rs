@@ -67,6 +67,15 @@ impl Error {
     }
 }
 
+impl Error {
+    /// Whether the broker has refused us, and closed the connection to say so: it is there, and will
+    /// hardly think better of it soon.
+    pub fn is_refusal(&self) -> bool {
+        let forced = CloseCode::CONNECTION_FORCED;
+        matches!(self, Error::Closed { code, by: ClosedBy::Peer, .. } if *code == forced)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

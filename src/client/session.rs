@@ -264,6 +264,12 @@ impl Session {
             .map_err(|_| self.shared.ended())
     }
 
+    /// Takes note that the application is done with transfers; the broker is told soon.
+    pub(super) fn done(&self, ids: &SequenceSet) {
+        self.shared.taken.lock().union(ids);
+        self.shared.wake();
+    }
+
     /// Takes note that the application has a transfer; the broker is told soon when `now`.
     pub(super) fn taken(&self, id: crate::wire::CommandId, now: bool) {
         let many = {

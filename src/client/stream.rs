@@ -1,6 +1,7 @@
 //! The stream under a connection that the client makes itself: TCP, or TLS over it.
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -43,6 +44,17 @@ pub(super) async fn connect(address: &Address, options: &Options) -> io::Result<
     let connector = TlsConnector::from(Arc::clone(config));
     let secured = connector.connect(name, stream).await?;
     Ok(Stream::Secure(Box::new(secured)))
+}
+
+impl Stream {
+    /// Our end of it.
+    pub(super) fn local_address(&self) -> Option<SocketAddr> {
+        let stream = match self {
+            Stream::Plain(stream) => stream,
+            Stream::Secure(stream) => stream.get_ref().0,
+        };
+        stream.local_addr().ok()
+    }
 }
 
 impl AsyncRead for Stream {

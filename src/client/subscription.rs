@@ -18,6 +18,14 @@ pub enum Flow {
     /// So many messages may be on the way or unread; taking one makes room for another. At most
     /// 65536.
     Window(u32),
+    /// So many messages, and octets of them, may be on the way or not done: [`Subscription::done`] makes room
+    /// for others. A message of more octets never comes.
+    WindowOf {
+        /// Messages, at most 65536.
+        messages: u32,
+        /// Octets.
+        bytes: u32,
+    },
     /// None of its own: [`Subscription::grant`] gives it.
     Credit,
 }
@@ -25,7 +33,9 @@ pub enum Flow {
 impl Flow {
     pub(super) fn room(self) -> usize {
         let messages = match self {
-            Flow::Window(messages) => messages.clamp(1, limits::CREDIT_MESSAGES_MAX),
+            Flow::Window(messages) | Flow::WindowOf { messages, .. } => {
+                messages.clamp(1, limits::CREDIT_MESSAGES_MAX)
+            }
             Flow::Credit => limits::CREDIT_MESSAGES_MAX,
         };
         messages as usize
@@ -80,7 +90,7 @@ impl Subscription {
     /// Gives the first credit.
     pub(super) async fn start(&self) -> Result<(), Error> {
         let flow_mode = match self.flow {
-            Flow::Window(_) => FlowMode::WINDOW,
+            Flow::Window(_) | Flow::WindowOf { .. } => FlowMode::WINDOW,
             Flow::Credit => FlowMode::CREDIT,
         };
         let destination = self.destination.clone();
@@ -91,11 +101,13 @@ impl Subscription {
         self.session
             .send(Command::MessageSetFlowMode(mode), (None, None), false)
             .await?;
-        if let Flow::Window(_) = self.flow {
-            let messages = u32::try_from(self.flow.room()).unwrap_or(limits::CREDIT_MESSAGES_MAX);
-            self.grant(messages, None).await?;
-        }
-        Ok(())
+        let bytes = match self.flow {
+            Flow::Window(_) => None,
+            Flow::WindowOf { bytes, .. } => Some(bytes),
+            Flow::Credit => return Ok(()),
+        };
+        let messages = u32::try_from(self.flow.room()).unwrap_or(limits::CREDIT_MESSAGES_MAX);
+        self.grant(messages, bytes).await
     }
 
     /// Gives credit for more messages; `bytes` `None` means without a limit. More unread
@@ -146,6 +158,11 @@ impl Subscription {
         Some(delivery)
     }
 
+    /// These are done: others may come in their place.
+    pub fn done(&self, ids: &SequenceSet) {
+        self.session.done(ids);
+    }
+
     /// Ends the subscription. Messages not taken go back to the queue.
     ///
     /// # Errors
@@ -170,6 +187,7 @@ impl Subscription {
         self.untold += 1;
         let tell = match self.flow {
             Flow::Window(_) => self.untold > self.flow.room() / 4 || self.deliveries.is_empty(),
+            Flow::WindowOf { .. } => return,
             Flow::Credit => self.untold > self.flow.room() / 4,
         };
         if tell {

@@ -10,7 +10,7 @@ use serde_json::{Map as JsonMap, Value as Json, json};
 use super::client::{Client, part};
 use super::credentials::Credentials;
 use super::options::{Binding, Command, Connection, Definitions, Exchange, Listed, Made, Queue};
-use super::{Exit, Failure, cluster, print, table, top};
+use super::{Exit, Failure, cluster, link, print, table, top};
 
 /// Items that are asked for at a time.
 const PAGE_SIZE: usize = 500;
@@ -42,6 +42,7 @@ pub fn run(command: &Command) -> Result<(), Failure> {
         Command::Binding(of) => asking.binding(&of.command),
         Command::Connection(of) => asking.connection(&of.command),
         Command::Cluster(of) => cluster::run(&asking, &of.command),
+        Command::Link(of) => link::run(&asking, &of.command),
         Command::Definitions(of) => asking.definitions(&of.command),
         Command::Top {
             interval,

@@ -7,6 +7,7 @@ mod ask;
 mod client;
 mod cluster;
 mod credentials;
+mod link;
 mod options;
 mod reach;
 mod table;

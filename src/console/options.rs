@@ -224,6 +224,80 @@ pub enum Cluster {
     },
 }
 
+/// A link that is made.
+#[derive(Args, Clone, Debug)]
+pub struct MadeLink {
+    /// Its name
+    pub name: String,
+    /// Where the other broker is: HOST or HOST:PORT
+    pub address: String,
+    /// It is there again when this broker is started anew
+    #[arg(long)]
+    pub durable: bool,
+    /// Over TLS
+    #[arg(long)]
+    pub tls: bool,
+    /// As whom the link logs in at the other broker; the password is in the variable
+    /// FERRYMQ_LINK_PASSWORD
+    #[arg(long, value_name = "NAME")]
+    pub login: Option<String>,
+    /// The SASL mechanism to log in with; without it one that the other broker offers
+    #[arg(long, value_name = "NAME")]
+    pub mechanism: Option<String>,
+}
+
+/// A route that is made.
+#[derive(Args, Clone, Debug)]
+pub struct MadeRoute {
+    /// The link that it goes over
+    pub link: String,
+    /// The exchange, or with --queue the queue, that messages come from
+    pub source: String,
+    /// The exchange that they go to
+    pub destination: String,
+    /// The binding key of what is carried
+    #[arg(default_value = "")]
+    pub key: String,
+    /// Its name; without it link, source, destination and key with ! between
+    #[arg(long)]
+    pub name: Option<String>,
+    /// What somebody has bound to the exchange here is carried, whatever it is
+    #[arg(long, conflicts_with_all = ["queue", "push"])]
+    pub dynamic: bool,
+    /// The source is a queue
+    #[arg(long)]
+    pub queue: bool,
+    /// From this broker to the other
+    #[arg(long)]
+    pub push: bool,
+    /// It is there again when this broker is started anew, if its link is
+    #[arg(long)]
+    pub durable: bool,
+    /// Messages of a queue are acknowledged after so many: none is lost with the link. 0: not at all
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    pub ack: u16,
+    /// Messages that may be on their way at most
+    #[arg(long, value_name = "COUNT")]
+    pub credit: Option<u32>,
+}
+
+/// `ferrymq link`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Link {
+    /// List links: where to, how they are, and what went wrong last
+    List,
+    /// Make a link to another broker
+    Add(MadeLink),
+    /// Take a link away, and its routes
+    Delete(Named),
+    /// List routes
+    Routes,
+    /// Make a route on a link
+    AddRoute(MadeRoute),
+    /// Take a route away
+    DeleteRoute(Named),
+}
+
 /// How long something is waited for.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Wait {
@@ -267,6 +341,8 @@ pub enum Command {
     Connection(Of<Connection>),
     /// The cluster that a running broker is in
     Cluster(Of<Cluster>),
+    /// Links of a running broker to others, and the routes on them
+    Link(Of<Link>),
     /// Definitions of a running broker
     Definitions(Of<Definitions>),
     /// Show what the queues of a running broker do, again and again
@@ -298,6 +374,7 @@ impl Command {
         match self {
             Command::Queue(of) => &of.target,
             Command::Exchange(of) => &of.target,
+            Command::Link(of) => &of.target,
             Command::Binding(of) => &of.target,
             Command::Connection(of) => &of.target,
             Command::Cluster(of) => &of.target,

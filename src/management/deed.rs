@@ -1,13 +1,15 @@
 //! What a method call asks for: of the core, of the process, or nothing but an answer.
 
 use super::agent::{Called, unknown_object};
-use super::model;
+use super::{links, model};
 use crate::broker::management::{Action, Destination, HeaderMatch, Redirect, Take};
 use crate::broker::queue::kind::Kind;
 use crate::broker::{Core, Refusal};
 use crate::qmf::Call;
 use crate::qmf::acl::AclMethod;
-use crate::qmf::broker::{BrokerMethod, ConnectionMethod, QueueMethod, SessionMethod};
+use crate::qmf::broker::{
+    BridgeMethod, BrokerMethod, ConnectionMethod, QueueMethod, SessionMethod,
+};
 use crate::qmf::cluster::ClusterMethod;
 use crate::qmf::datum::Datum;
 use crate::qmf::object::ObjectName;
@@ -93,7 +95,13 @@ pub fn deed_of(core: &Core, object: &ObjectName, call: &Call) -> Deed {
             let is_it = object.key() == ObjectName::broker().as_str();
             is_it.then(|| Deed::Process(ProcessDeed::Acl(method.clone())))
         }
-        Call::Link(_) | Call::Bridge(_) | Call::Habroker(_) => None,
+        Call::Link(method) => core
+            .links()
+            .get(key)
+            .map(|_| Deed::Act(links::of_link(key, method))),
+        Call::Bridge(BridgeMethod::Close) => model::bridge_of(core, key)
+            .map(|(_, bridge)| Deed::Act(Action::DeleteBridge(bridge.definition.name.clone()))),
+        Call::Habroker(_) => None,
     };
     deed.unwrap_or_else(|| failed(unknown_object(object)))
 }
@@ -134,10 +142,7 @@ fn broker_deed(core: &Core, method: &BrokerMethod) -> Deed {
         BrokerMethod::Echo { sequence, body } => {
             answered(BrokerMethod::echo_answer(*sequence, body.clone()))
         }
-        BrokerMethod::Connect { .. } => {
-            let text = "links to other brokers are not built yet";
-            failed(Fault::new(Status::FeatureNotImplemented, text))
-        }
+        BrokerMethod::Connect { .. } => act(links::connect(method)),
         BrokerMethod::QueueMoveMessages {
             src_queue,
             dest_queue,
@@ -165,7 +170,7 @@ fn broker_deed(core: &Core, method: &BrokerMethod) -> Deed {
             name,
             properties,
             ..
-        } => act(create(r#type, name, properties)),
+        } => act(create(core, r#type, name, properties)),
         BrokerMethod::Delete {
             r#type,
             name,
@@ -243,7 +248,7 @@ fn header_match(filter: &Map) -> Result<Option<HeaderMatch>, Fault> {
 ///
 /// # Errors
 /// A name is longer than any client could say it (`str8`), or a property is of the wrong type.
-fn create(r#type: &str, name: &Text, properties: &Map) -> Result<Action, Fault> {
+fn create(core: &Core, r#type: &str, name: &Text, properties: &Map) -> Result<Action, Fault> {
     if r#type != "binding" {
         short(r#type, name)?;
     }
@@ -285,6 +290,14 @@ fn create(r#type: &str, name: &Text, properties: &Map) -> Result<Action, Fault> 
                 arguments: Some(properties.clone()),
             })))
         }
+        "link" => links::create_link(name, properties),
+        "bridge" => match links::create_bridge(name, properties)? {
+            Action::CreateBridge(bridge) if core.links().get(&bridge.link).is_none() => {
+                let text = format!("no link {}", bridge.link);
+                Err(Fault::new(Status::InvalidParameter, text))
+            }
+            action => Ok(action),
+        },
         _ => Err(unknown_type(r#type)),
     }
 }
@@ -309,6 +322,8 @@ fn delete(r#type: &str, name: &Text, options: &Map) -> Result<Action, Fault> {
                 binding_key: key,
             })))
         }
+        "link" => Ok(Action::DeleteLink(name.clone())),
+        "bridge" => Ok(Action::DeleteBridge(name.clone())),
         _ => Err(unknown_type(r#type)),
     }
 }
@@ -328,7 +343,7 @@ fn unknown_type(r#type: &str) -> Fault {
     Fault::exception(format!("unknown object type: {}", r#type.escape_debug()))
 }
 
-fn is_set(properties: &Map, key: &str) -> Result<bool, Fault> {
+pub(super) fn is_set(properties: &Map, key: &str) -> Result<bool, Fault> {
     let Some(value) = properties.get(key) else {
         return Ok(false);
     };

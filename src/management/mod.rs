@@ -10,6 +10,7 @@
 pub mod agent;
 pub mod deed;
 pub mod http;
+mod links;
 pub mod model;
 
 pub use agent::Agent;

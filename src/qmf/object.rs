@@ -89,6 +89,11 @@ impl ObjectName {
         ObjectName::new(&super::broker::CONNECTION, address)
     }
 
+    /// Of a link to another broker.
+    pub fn link(name: &str) -> Self {
+        ObjectName::new(&super::broker::LINK, name)
+    }
+
     /// Of a session, by its name with that of its user.
     pub fn session(name: &str) -> Self {
         ObjectName::new(&super::broker::SESSION, name)

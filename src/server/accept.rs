@@ -143,29 +143,42 @@ impl Accepting {
     }
 
     fn join(&mut self, joined: Result<(Id, ()), JoinError>) {
-        let error = match joined {
-            Ok((driver, ())) => {
-                self.shared.registry.remove(driver);
-                return;
-            }
-            Err(error) => error,
-        };
-        let live = self.shared.registry.remove(error.id());
-        if !error.is_panic() {
-            return;
+        if see_off(&self.shared, &self.group, joined) == Ended::AfterPanic {
+            self.ended = Ended::AfterPanic;
         }
-        self.ended = Ended::AfterPanic;
+    }
+}
+
+/// Sees to what is left of a driver.
+pub fn see_off(
+    shared: &Shared,
+    group: &Arc<dyn Group>,
+    joined: Result<(Id, ()), JoinError>,
+) -> Ended {
+    let error = match joined {
+        Ok((driver, ())) => {
+            shared.registry.remove(driver);
+            return Ended::Well;
+        }
+        Err(error) => error,
+    };
+    let live = shared.registry.remove(error.id());
+    if !error.is_panic() {
+        return Ended::Well;
+    }
+    {
         let peer = live.map_or_else(String::new, |live| live.peer.to_string());
         critical!(
             "Broker",
             "{peer}: the driver of this connection panicked, a fault of the broker: {error}"
         );
         if let Some(number) = live.and_then(|live| live.key).map(|key| key.number) {
-            let now = self.shared.clock.millis();
-            let close = || self.group.close(now, number);
+            let now = shared.clock.millis();
+            let close = || group.close(now, number);
             if catch_unwind(AssertUnwindSafe(close)).is_err() {
                 critical!("Broker", "{peer}: its connection could not be ended");
             }
         }
     }
+    Ended::AfterPanic
 }

@@ -19,7 +19,7 @@ mod trace;
 
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind, IoSlice};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
 use parking_lot::Mutex;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::time::Sleep;
 
@@ -41,7 +41,7 @@ use super::limits;
 use super::peers::steward::KnownHosts;
 use super::registry::Registry;
 use super::rights::{self, Rights};
-use super::socket::{Carriage, Socket};
+use super::socket::{Carriage, Socket, Stream};
 use super::strangers::{Stranger, Strangers};
 use super::traffic::Counts;
 use crate::adapter::{Adapter, DtxTimeouts};
@@ -49,6 +49,7 @@ use crate::broker::ids::{ConnectionKey, ConnectionNumber};
 use crate::broker::management::Traffic;
 use crate::broker::{ConnectionRecord, Effect};
 use crate::cluster::{Group, Outstanding};
+use crate::federation::Outgoing;
 use crate::protocol::{BrokerConfig, ClosedBy, Connection, Event};
 use crate::security::acl::Admitted;
 use crate::security::sasl::{Exchange, Failures, Sasl};
@@ -129,6 +130,8 @@ pub struct Driver {
     /// Until it is open.
     stranger: Option<Stranger>,
     open: Option<Open>,
+    /// The connection of a link of this process that this one stands for.
+    outgoing: Option<Outgoing>,
     sleep: Option<Pin<Box<Sleep>>>,
     /// When `sleep` wakes, in milliseconds. It may be early, never late.
     sleeps_until: u64,
@@ -156,7 +159,7 @@ impl Drop for Counted {
 
 /// What a connection has once it is open.
 struct Open {
-    _counted: Counted,
+    _counted: Option<Counted>,
     seat: Seat,
     adapter: Adapter,
     bell: Arc<Doorbell>,
@@ -193,10 +196,31 @@ enum Round {
     Over,
 }
 
-/// Drives a connection until it ends. Cancelling is safe: the socket just closes.
+/// Drives a peer's connection until it ends. Cancelling is safe: the socket just closes.
 pub async fn run(
     (stream, carriage): (TcpStream, Carriage),
     peer: SocketAddr,
+    group: Arc<dyn Group>,
+    shared: Arc<Shared>,
+) {
+    drive((Stream::Tcp(stream), carriage), (peer, None), group, shared).await;
+}
+
+/// Drives the connection of a link of this process to its own broker until it ends.
+pub async fn run_own(
+    stream: UnixStream,
+    outgoing: Outgoing,
+    group: Arc<dyn Group>,
+    shared: Arc<Shared>,
+) {
+    let carried = (Stream::Pipe(stream), Carriage::Plain);
+    let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    drive(carried, (nowhere, Some(outgoing)), group, shared).await;
+}
+
+async fn drive(
+    (stream, carriage): (Stream, Carriage),
+    (peer, outgoing): (SocketAddr, Option<Outgoing>),
     group: Arc<dyn Group>,
     shared: Arc<Shared>,
 ) {
@@ -214,10 +238,11 @@ pub async fn run(
             return;
         }
     };
+    let shown = outgoing.as_ref().map(|outgoing| outgoing.remote.clone());
     let driver = Driver {
         group,
         socket,
-        peer: Text::from(peer.to_string()),
+        peer: shown.unwrap_or_else(|| Text::from(peer.to_string())),
         host: peer.ip(),
         task,
         protocol,
@@ -231,6 +256,7 @@ pub async fn run(
         bytes: (0, 0),
         stranger: Some(Strangers::one(&shared.strangers)),
         open: None,
+        outgoing,
         sleep: None,
         sleeps_until: u64::MAX,
         heartbeat: 0,
@@ -429,11 +455,14 @@ impl Driver {
                 response,
                 client_properties,
                 ..
-            } => {
+            } if self.outgoing.is_none() => {
                 self.client_properties = client_properties;
                 self.mechanism = mechanism.clone();
                 self.proof = Some(Proof::Start(mechanism, response));
             }
+            Event::StartOk {
+                client_properties, ..
+            } => self.let_own_in(client_properties),
             Event::SecureOk { response } => {
                 self.proof = Some(Proof::Response(response));
             }
@@ -459,7 +488,8 @@ impl Driver {
         if let Some(why) = self.group.unserved() {
             return self.protocol.close(CloseCode::CONNECTION_FORCED, why);
         }
-        let is_link = rights::is_link(&self.client_properties);
+        let is_own = self.outgoing.is_some();
+        let is_link = !is_own && rights::is_link(&self.client_properties);
         if is_link && let Err(why) = self.shared.rights.check_link(&user) {
             return self.protocol.close(CloseCode::CONNECTION_FORCED, &why);
         }
@@ -467,7 +497,10 @@ impl Driver {
             let denied = "User connection denied by configured limit";
             return self.protocol.close(CloseCode::CONNECTION_FORCED, denied);
         };
-        let user_rights = self.shared.rights.of(&user, is_link);
+        let user_rights = match is_own {
+            true => None,
+            false => self.shared.rights.of(&user, is_link),
+        };
         let record = ConnectionRecord {
             peer: self.peer.clone(),
             user,
@@ -571,7 +604,7 @@ impl Driver {
                 self.bytes.0 += octets as u64;
                 let now = self.shared.clock.time();
                 self.moved_at = Some(now.0);
-                if self.exchange.is_none() {
+                if self.exchange.is_none() && self.open.is_none() {
                     self.offer();
                 }
                 self.protocol.handle_input(now, &mut self.input);

@@ -6,8 +6,10 @@ use tokio::sync::Notify;
 
 use super::agent::{Boot, Start};
 use super::clock;
+use super::links::LinkSettings;
 use super::options::Options;
 use super::storage;
+use crate::federation::News;
 use crate::management::agent::Told;
 use crate::management::model::Setting;
 use crate::wire::Text;
@@ -17,6 +19,7 @@ pub(super) struct Managed {
     boot: Boot,
     told: Told,
     setting: Setting,
+    links: LinkSettings,
 }
 
 impl Managed {
@@ -47,10 +50,14 @@ impl Managed {
             started: clock::wall_nanoseconds(),
             ..Setting::default()
         };
+        let links = options
+            .federation
+            .settings(&options.security.tls, setting.federation_tag.clone())?;
         Ok(Some(Managed {
             boot,
             told: management.told(),
             setting,
+            links,
         }))
     }
 
@@ -59,8 +66,13 @@ impl Managed {
         self.setting.federation_tag.clone()
     }
 
+    /// How links to other brokers behave.
+    pub fn links(&self) -> &LinkSettings {
+        &self.links
+    }
+
     /// What the agent of a port's seat is started with.
-    pub fn start(&self, port: u16, shutdown: &Arc<Notify>) -> Start {
+    pub fn start(&self, port: u16, shutdown: &Arc<Notify>, links: &Arc<News>) -> Start {
         Start {
             boot: self.boot,
             told: self.told,
@@ -69,13 +81,14 @@ impl Managed {
                 ..self.setting.clone()
             },
             shutdown: shutdown.clone(),
+            links: links.clone(),
         }
     }
 }
 
 /// The broker's name for federation.
 fn federation_tag(options: &Options, boot: &Boot) -> Text {
-    let given = options.management.federation_tag.as_deref();
+    let given = options.federation.federation_tag.as_deref();
     match given {
         Some(given) => given.into(),
         None => boot.identity().instance().into(),

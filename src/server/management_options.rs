@@ -42,10 +42,6 @@ pub struct ManagementOptions {
           value_parser = yes_or_no, num_args = 0..=1, default_missing_value = "yes",
           action = ArgAction::Set)]
     pub enable_timestamp: bool,
-
-    /// The broker's name for federation; without it its identity
-    #[arg(long, env = "QPID_FEDERATION_TAG", value_name = "NAME")]
-    pub federation_tag: Option<String>,
 }
 
 impl ManagementOptions {

@@ -13,6 +13,7 @@ use clap::{ArgAction, ArgMatches, Args, ValueEnum};
 use super::cluster_options::ClusterOptions;
 use super::config::interfaces;
 use super::config::options::ConfigOptions;
+use super::federation_options::FederationOptions;
 use super::http::HttpOptions;
 use super::limit_options::LimitOptions;
 use super::limits;
@@ -191,6 +192,10 @@ pub struct Options {
     /// How the broker is managed.
     #[command(flatten)]
     pub management: ManagementOptions,
+
+    /// Links to other brokers.
+    #[command(flatten)]
+    pub federation: FederationOptions,
 
     /// Management over HTTP.
     #[command(flatten)]

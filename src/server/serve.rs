@@ -18,7 +18,8 @@ use super::config::herald::{Herald, Start};
 use super::config::qpidd_store;
 use super::driver::Shared;
 use super::happenings::Happenings;
-use super::keeper::Keeper;
+use super::keeper::Keeper as JournalKeeper;
+use super::links::OwnBroker;
 use super::listen::{self, Port};
 use super::log::{self, critical, notice};
 use super::managed::Managed;
@@ -32,6 +33,7 @@ use super::{agent, http, limits, members, reload, sequencer, storage};
 use crate::adapter::DtxTimeouts;
 use crate::broker;
 use crate::cluster::{Group, lockstep};
+use crate::federation::{Keeper, News};
 use crate::protocol::{Bounds, BrokerConfig};
 use crate::security::access::{Admission, Auth};
 use crate::security::acl::Acl;
@@ -173,10 +175,18 @@ fn start_agents(
     let mut entrances = Vec::new();
     for (port, group) in ports.iter().zip(groups) {
         if let Some(managed) = managed {
-            let start = managed.start(port.number, shutdown);
+            let news = Arc::<News>::default();
+            let start = managed.start(port.number, shutdown, &news);
             let (entrance, asked) = agent::entrance();
-            entrances.push(entrance);
+            entrances.push(entrance.clone());
             agents.spawn(agent::run(group.clone(), shared.clone(), start, asked));
+            let own = OwnBroker {
+                group: group.clone(),
+                shared: shared.clone(),
+                entrance,
+                settings: managed.links().clone(),
+            };
+            agents.spawn(Keeper::run(Arc::new(own), news));
         }
     }
     (agents, entrances)
@@ -399,7 +409,7 @@ struct Started {
     /// One seat for each port.
     groups: Vec<Arc<dyn Group>>,
     /// Who gives back the journal's room.
-    keeper: Option<Keeper>,
+    keeper: Option<JournalKeeper>,
     /// The member of a cluster that this broker is.
     cluster: Option<Cluster>,
 }

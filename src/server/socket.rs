@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 use bytes::{BufMut, BytesMut};
 use rustls::{ServerConfig, ServerConnection};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 
 use super::limits;
 use crate::security::tls;
@@ -32,9 +32,48 @@ pub enum Carriage {
     Either(Arc<tls::Tls>),
 }
 
+/// What octets go over.
+pub enum Stream {
+    /// A connection of a peer.
+    Tcp(TcpStream),
+    /// The way of a link of this process to its own broker.
+    Pipe(UnixStream),
+}
+
+/// Does the same with whichever it is.
+macro_rules! either {
+    ($stream:expr, $inner:ident => $does:expr) => {
+        match $stream {
+            Stream::Tcp($inner) => $does,
+            Stream::Pipe($inner) => $does,
+        }
+    };
+}
+
+impl Stream {
+    /// Small frames are sent at once, or not.
+    ///
+    /// # Errors
+    /// The system refuses it.
+    pub fn set_nodelay(&self, is_nodelay: bool) -> io::Result<()> {
+        match self {
+            Stream::Tcp(stream) => stream.set_nodelay(is_nodelay),
+            Stream::Pipe(_) => Ok(()),
+        }
+    }
+
+    fn try_read_buf(&self, input: &mut BytesMut) -> io::Result<usize> {
+        either!(self, stream => stream.try_read_buf(input))
+    }
+
+    fn try_write_vectored(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        either!(self, stream => stream.try_write_vectored(slices))
+    }
+}
+
 /// See the module.
 pub struct Socket {
-    stream: TcpStream,
+    stream: Stream,
     layer: Layer,
     /// Octets that TLS has read since it last gave any.
     unread_bytes: usize,
@@ -47,17 +86,17 @@ enum Layer {
 }
 
 /// Reads and writes what the stream has and takes.
-struct Now<'a>(&'a TcpStream);
+struct Now<'a>(&'a Stream);
 
 impl Read for Now<'_> {
     fn read(&mut self, octets: &mut [u8]) -> io::Result<usize> {
-        self.0.try_read(octets)
+        either!(self.0, stream => stream.try_read(octets))
     }
 }
 
 impl Write for Now<'_> {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        self.0.try_write(octets)
+        either!(self.0, stream => stream.try_write(octets))
     }
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         self.0.try_write_vectored(slices)
@@ -86,7 +125,10 @@ impl Socket {
     /// # Errors
     /// The socket has come to its end.
     pub fn local_addr(&self) -> io::Result<std::net::SocketAddr> {
-        self.stream.local_addr()
+        match &self.stream {
+            Stream::Tcp(stream) => stream.local_addr(),
+            Stream::Pipe(_) => Err(ErrorKind::Unsupported.into()),
+        }
     }
 
     /// How many bits keep others from listening; 0 without TLS.
@@ -106,7 +148,7 @@ impl Socket {
     ///
     /// # Errors
     /// TLS cannot begin.
-    pub fn new(stream: TcpStream, carriage: &Carriage) -> io::Result<Socket> {
+    pub fn new(stream: Stream, carriage: &Carriage) -> io::Result<Socket> {
         let layer = match carriage {
             Carriage::Plain => Layer::Plain,
             Carriage::Either(tls) => Layer::Undecided(tls.clone()),
@@ -223,12 +265,12 @@ impl Socket {
 
     /// Ready when there may be something to read.
     pub fn poll_read_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream.poll_read_ready(context)
+        either!(&self.stream, stream => stream.poll_read_ready(context))
     }
 
     /// Ready when something may be taken.
     pub fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream.poll_write_ready(context)
+        either!(&self.stream, stream => stream.poll_write_ready(context))
     }
 
     /// Ends our half, and drops so many octets that the peer still sends, at most.
@@ -238,13 +280,13 @@ impl Socket {
             // A peer that does not take it sees the end of the stream.
             let _ = flush(&self.stream, session);
         }
-        if self.stream.shutdown().await.is_err() {
+        if either!(&mut self.stream, stream => stream.shutdown().await).is_err() {
             return;
         }
         let mut dropped = 0;
         let mut buffer = [0; 2048];
         while dropped < most {
-            match self.stream.read(&mut buffer).await {
+            match either!(&mut self.stream, stream => stream.read(&mut buffer).await) {
                 Ok(0) | Err(_) => return,
                 Ok(octets) => dropped += octets,
             }
@@ -252,7 +294,7 @@ impl Socket {
     }
 }
 
-fn flush(stream: &TcpStream, session: &mut ServerConnection) -> io::Result<()> {
+fn flush(stream: &Stream, session: &mut ServerConnection) -> io::Result<()> {
     while session.wants_write() {
         if session.write_tls(&mut Now(stream))? == 0 {
             return Err(ErrorKind::WriteZero.into());
@@ -264,7 +306,7 @@ fn flush(stream: &TcpStream, session: &mut ServerConnection) -> io::Result<()> {
 /// Reads octets out of TLS. All that TLS has of them is taken before more is read for it, so that
 /// readiness of the stream is all there is to wait for. `unread` counts what was read in vain.
 fn read_secure(
-    stream: &TcpStream,
+    stream: &Stream,
     session: &mut ServerConnection,
     input: &mut BytesMut,
     unread: &mut usize,

@@ -1,5 +1,6 @@
 //! Clients that do anything at all, from a seed.
 
+use super::linking;
 use super::managing::{manage, members};
 use super::seeded::Seeded;
 use super::session::{commit, end, prepare, xid};
@@ -207,7 +208,8 @@ pub fn exchange_command(seeded: &mut Seeded, session: &Session) {
         }
         1 if seeded.once_in(3) => drop(session.delete_exchange(exchange)),
         2..=4 => {
-            let arguments = match seeded.below(4) {
+            let arguments = match seeded.below(6) {
+                4 | 5 => linking::bind(seeded),
                 0 => vec![("x-scope", Value::Str16("session".into()))],
                 1 => vec![("x-match", Value::Str16("any".into()))],
                 2 => vec![("qpid.exclusive-binding", Value::Void)],
@@ -235,9 +237,16 @@ pub fn publish(seeded: &mut Seeded, session: &Session) {
         delivery.delivery_mode = (!seeded.once_in(9)).then_some(mode);
         delivery.priority = (priority < 10).then_some(DeliveryPriority(priority));
     });
+    let mut headers = Vec::new();
     if seeded.once_in(2) {
         let key = Value::Str16((*seeded.pick(&["a", "b", "c"])).into());
-        message = message.with_headers(&[("k", key)]);
+        headers.push(("k", key));
+    }
+    if seeded.once_in(4) {
+        headers.push(("x-ferrymq.identity", linking::identity(seeded)));
+    }
+    if !headers.is_empty() {
+        message = message.with_headers(&headers);
     }
     session.transfer(exchange, message, accept);
 }
@@ -250,18 +259,22 @@ pub fn subscribe(seeded: &mut Seeded, actor: &mut Actor) {
     let accept = *seeded.pick(&[AcceptMode::NONE, AcceptMode::EXPLICIT]);
     let modes = [AcquireMode::PRE_ACQUIRED, AcquireMode::NOT_ACQUIRED];
     let acquire = *seeded.pick(&modes);
-    let selects = seeded.once_in(4);
+    let (selects, wants_identity) = (seeded.once_in(4), seeded.once_in(4));
     actor
         .session
         .subscribe_with(queue, &destination, |subscribe| {
             subscribe.exclusive = exclusive;
             subscribe.accept_mode = accept;
             subscribe.acquire_mode = acquire;
+            let mut arguments = Map::new();
             if selects {
                 let selector = Value::Str16("JMSRedelivered = TRUE OR n = 1".into());
-                let arguments = [("x-apache-selector", selector)];
-                subscribe.arguments = Some(arguments.into_iter().collect());
+                arguments.insert("x-apache-selector", selector);
             }
+            if wants_identity {
+                arguments.insert("x-ferrymq.wants-identity", Value::Bool(true));
+            }
+            subscribe.arguments = Some(arguments);
         });
     for (unit, value) in [(CreditUnit::BYTE, u32::MAX), (CreditUnit::MESSAGE, 10)] {
         if seeded.once_in(2) {
@@ -410,11 +423,15 @@ pub fn actor_command(seeded: &mut Seeded, actor: &mut Actor) {
 /// A connection of some member with little room.
 pub fn connect(seeded: &mut Seeded, broker: &Broker) -> Connection {
     let member = MemberId(1 + seeded.below(2) as u64);
-    broker.connection_with(
+    let connection = broker.connection_with(
         member,
         1 + seeded.below(20) as u32,
         1 + seeded.below(3000) as u64,
-    )
+    );
+    if seeded.once_in(4) {
+        connection.is_of_link(seeded.once_in(2));
+    }
+    connection
 }
 
 /// What the sessions of all seeds were told: a run in which little happens proves little.

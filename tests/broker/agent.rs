@@ -32,6 +32,7 @@ impl Agent {
                 in_version_2: true,
             },
             now: WallTime(0),
+            run: 7,
         });
         agent
     }

@@ -9,6 +9,7 @@ use ferrymq::broker::facts::{
     BindingDefinition, ExchangeDefinition, Fact, Prepared, QueueDefinition,
 };
 use ferrymq::broker::ids::{GroupTime, QueueKey, ShardId};
+use ferrymq::broker::links::{BridgeDefinition, Link, LinkDefinition};
 use ferrymq::broker::message::BodyHandle;
 use ferrymq::broker::{Core, FactRecord, Options, Recovery};
 
@@ -32,6 +33,8 @@ pub struct Durable {
     pub died: BTreeMap<At, Death>,
     /// How often messages were given back, where their queue counts that.
     pub given_back: BTreeMap<At, u32>,
+    /// Links, and the bridges on them.
+    pub links: Vec<(LinkDefinition, Vec<BridgeDefinition>)>,
 }
 
 /// A message at a place.
@@ -48,8 +51,9 @@ pub struct Held {
 /// The durable part of a core, and the tails of its queues.
 pub fn durable(core: &Core) -> (Durable, BTreeMap<QueueKey, u64>) {
     let record = core.definitions();
-    let [Fact::Definitions(definitions)] = record.facts.as_slice() else {
-        panic!("a checkpoint is one fact");
+    // Links come behind them.
+    let Some(Fact::Definitions(definitions)) = record.facts.first() else {
+        panic!("a checkpoint begins with the definitions");
     };
     let mut definitions = definitions.clone();
     let tails = definitions.queues.iter().map(|q| (q.queue, q.tail));
@@ -71,6 +75,7 @@ pub fn durable(core: &Core) -> (Durable, BTreeMap<QueueKey, u64>) {
         branches: BTreeMap::new(),
         died: BTreeMap::new(),
         given_back: BTreeMap::new(),
+        links: links(core),
     };
     for fact in core.message_facts() {
         durable.hold(&fact);
@@ -83,6 +88,23 @@ pub fn durable(core: &Core) -> (Durable, BTreeMap<QueueKey, u64>) {
         }
     }
     (durable, tails)
+}
+
+fn links(core: &Core) -> Vec<(LinkDefinition, Vec<BridgeDefinition>)> {
+    let durable = core
+        .links()
+        .iter()
+        .filter(|link| link.definition.is_durable);
+    let bridges = |link: &Link| {
+        let all = link
+            .bridges
+            .values()
+            .map(|bridge| bridge.definition.clone());
+        all.filter(|bridge| bridge.is_durable).collect()
+    };
+    durable
+        .map(|link| (link.definition.clone(), bridges(link)))
+        .collect()
 }
 
 impl Durable {
@@ -211,6 +233,7 @@ fn difference(one: &Durable, other: &Durable) -> String {
     part("rejected", &one.rejected, &other.rejected);
     part("branches", &one.branches, &other.branches);
     part("died", &one.died, &other.died);
+    part("links", &one.links, &other.links);
     let places = |of: &Durable| of.messages.keys().copied().collect::<BTreeSet<At>>();
     let (written, recovered) = (places(one), places(other));
     let lost: Vec<&At> = written.difference(&recovered).take(20).collect();

@@ -14,6 +14,7 @@ use ferrymq::wire::{
 
 use super::actors::sound_arguments;
 use super::agent::Agent;
+use super::linking;
 use super::seeded::Seeded;
 use super::{Broker, MemberId, message};
 
@@ -113,7 +114,7 @@ fn take(seeded: &mut Seeded, queue: &str, exchange: &str) -> Take {
 fn action(seeded: &mut Seeded) -> Action {
     let name = *seeded.pick(&QUEUES);
     let exchange_name = *seeded.pick(&EXCHANGES);
-    match seeded.below(16) {
+    match seeded.below(19) {
         0 => Action::Barrier,
         1 => Action::CreateQueue(Box::new(queue(seeded, name))),
         2 => Action::DeleteQueue(Box::new(delete_queue(seeded, name))),
@@ -139,6 +140,7 @@ fn action(seeded: &mut Seeded) -> Action {
             },
         }),
         12 => Action::Import(Box::new(import(seeded, exchange_name))),
+        16..=18 => linking::action(seeded),
         13 => Action::CheckImport(Box::new(import(seeded, exchange_name))),
         _ => Action::Take(Box::new(take(seeded, name, exchange_name))),
     }

@@ -11,6 +11,7 @@
 pub mod actors;
 pub mod agent;
 pub mod durable;
+pub mod linking;
 pub mod managing;
 pub mod scenes;
 #[path = "../wire_support/seeded.rs"]
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use ferrymq::broker::command::ConnectionDetails;
 use ferrymq::broker::encoding::{Decoder, Encoder, Record};
 use ferrymq::broker::facts::FactRecord;
 use ferrymq::broker::ids::{
@@ -438,6 +440,20 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// It is a link's from now on, perhaps of this broker.
+    pub fn is_of_link(&self, is_outgoing: bool) {
+        let details = ConnectionDetails {
+            is_link: true,
+            is_outgoing,
+            ..ConnectionDetails::default()
+        };
+        let command = Command::ConnectionDetails {
+            connection: self.key.number,
+            details: Box::new(details),
+        };
+        self.broker.entry(self.key.member, vec![command]);
+    }
+
     /// Attaches a session on the lowest free channel; the core must allow it.
     pub fn session(&self, name: &str) -> Session {
         let channel = {

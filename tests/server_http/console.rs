@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::http::Managed;
 use crate::members::Members;
+use crate::server_support::until;
 
 pub fn say(arguments: &[&str]) -> Output {
     let output = Command::new(env!("CARGO_BIN_EXE_ferrymq"))
@@ -34,6 +35,43 @@ fn printed(managed: &Managed, arguments: &[&str]) -> Json {
     let (code, out, err) = told(managed, &all);
     assert_eq!(code, 0, "{arguments:?}: {err}");
     serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
+}
+
+#[test]
+fn links_and_routes_are_added_listed_and_deleted() {
+    let managed = Managed::start();
+    let address = managed.broker.address().to_string();
+    assert_eq!(
+        printed(&managed, &["link", "add", "l", &address]),
+        json!({})
+    );
+    let route = ["link", "add-route", "l", "amq.topic", "amq.topic", "a.#"];
+    assert_eq!(printed(&managed, &route), json!({}));
+    until("the link is there", || {
+        printed(&managed, &["link", "list"])[0]["state"] == json!("Operational")
+    });
+    let (_, table, _) = told(&managed, &["link", "list"]);
+    assert!(table.contains("Operational"), "{table}");
+    let routes = printed(&managed, &["link", "routes"]);
+    let name = "l!amq.topic!amq.topic!a.#";
+    let route = &routes[0];
+    assert_eq!(
+        (&route["name"], &route["link"], &route["key"]),
+        (&json!(name), &json!("l"), &json!("a.#"))
+    );
+    assert_eq!(
+        printed(&managed, &["link", "delete-route", name]),
+        json!({})
+    );
+    assert_eq!(told(&managed, &["link", "delete-route", name]).0, 3);
+    assert_eq!(printed(&managed, &["link", "delete", "l"]), json!({}));
+    assert_eq!(printed(&managed, &["link", "list"]), json!([]));
+    let (code, _, why) = told(&managed, &["link", "delete", "l"]);
+    assert_eq!(code, 3, "{why}");
+    assert!(why.contains("no link is called l"), "{why}");
+    let (code, _, why) = told(&managed, &["link", "add", "qpid.l", &address]);
+    assert_ne!(code, 0);
+    assert!(why.contains("reserved"), "{why}");
 }
 
 #[test]

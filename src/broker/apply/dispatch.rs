@@ -390,10 +390,8 @@ impl Core {
         }
         let ttl = (entry.expires != GroupTime::NEVER).then(|| (entry.expires.0 - now.0).max(1));
         let redelivered = entry.redelivered;
-        let message = match &queue.rules {
-            None => entry.stored.message.clone(),
-            Some(rules) => rules.delivered(position, entry),
-        };
+        let run = subscription.wants_identity.then_some(self.agents.run);
+        let message = queue.delivered(position, entry, run);
         if subscription.is_acquiring {
             queue.kind.taken(entry.stored.message.priority);
         }

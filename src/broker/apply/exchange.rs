@@ -11,6 +11,7 @@ use crate::broker::exchanges::{Exchange, is_reserved};
 use crate::broker::facts::Fact;
 use crate::broker::ids::{ExchangeId, QueueId, SessionId};
 use crate::broker::limits;
+use crate::broker::origins;
 use crate::broker::routed::Routed;
 use crate::broker::session::ScopedBinding;
 use crate::wire::{
@@ -167,6 +168,10 @@ impl Core {
         };
         self.exchange_names.remove(&exchange.name);
         self.xml.forget_exchange(id, &exchange.kind);
+        if self.links.are_followed(&exchange.name) {
+            let news = &mut self.scratch.link_news.news;
+            news.again.insert(exchange.name.clone());
+        }
         if let Some(last) = exchange
             .routed
             .as_ref()
@@ -255,9 +260,24 @@ impl Core {
         Ok((queue_id, exchange_id))
     }
 
-    /// `exchange.bind`, by a session or by management: again with the same key and arguments it is done
-    /// already.
+    /// `exchange.bind`, by a session or by management, or by another broker's link, which may ask for other
+    /// things by it.
     pub(super) fn exchange_bind(
+        &mut self,
+        by: Option<SessionId>,
+        bind: ExchangeBind,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let arguments = bind.arguments.as_ref();
+        let operation = arguments.map_or(Ok(None), origins::operation);
+        match operation.map_err(|text| refuse(ErrorCode::INVALID_ARGUMENT, text))? {
+            Some(operation) => self.bind_by_link(by, operation, bind, out),
+            None => self.bind_plainly(by, bind, out),
+        }
+    }
+
+    /// Binds: again with the same key and arguments it is done already.
+    pub(super) fn bind_plainly(
         &mut self,
         by: Option<SessionId>,
         bind: ExchangeBind,
@@ -282,6 +302,7 @@ impl Core {
             .map_err(|error| refuse(error.code(), error))?;
         let replaces = exchange.kind.replaces_arguments(&arguments);
         for queue in displaced {
+            self.exchange_mut(exchange_id).origins.forget(queue, &key);
             self.say_unbound(exchange_id, queue, &key);
             let was_last = !self.exchange_mut(exchange_id).kind.has_queue(queue);
             self.queue_mut(queue).unbound(exchange_id, was_last);
@@ -290,11 +311,13 @@ impl Core {
             self.say_bound(exchange_id, queue_id, &key, &arguments);
         }
         if !is_new {
+            self.note_bound_here(exchange_id, queue_id, &key, &arguments);
             out.rests_on_facts |= self.durable_ends(exchange_id, queue_id).is_some();
             return Ok(());
         }
         self.exchange_mut(exchange_id).watch();
         self.note_xml_change(exchange_id, &key);
+        self.note_bindings(exchange_id, &key);
         let reference = {
             let queue = self.queue_mut(queue_id);
             queue.bound(exchange_id);
@@ -409,9 +432,12 @@ impl Core {
             return;
         }
         found.watch();
+        let kept = found.kind.kept_key(key);
+        found.origins.forget(queue, &kept);
         let was_last = !found.kind.has_queue(queue);
         self.queue_mut(queue).unbound(exchange, was_last);
         self.note_xml_change(exchange, key);
+        self.note_bindings(exchange, key);
         if !is_scoped {
             self.say_unbound(exchange, queue, key);
         }
@@ -421,15 +447,14 @@ impl Core {
 
     /// Takes all bindings of a queue that is no more from an exchange.
     pub(super) fn unbind_queue_everywhere(&mut self, exchange: ExchangeId, queue: QueueId) {
-        let keys = match &self.exchange_mut(exchange).kind {
-            Kind::Xml(xml) => xml.keys_of(queue),
-            _ => Vec::new(),
-        };
         let found = self.exchange_mut(exchange);
+        let keys = found.kind.keys_of(queue);
         found.kind.unbind_queue(queue);
         found.watch();
         for key in keys {
+            self.exchange_mut(exchange).origins.forget(queue, &key);
             self.note_xml_change(exchange, &key);
+            self.note_bindings(exchange, &key);
         }
         self.remove_exchange_if_unused(exchange);
     }

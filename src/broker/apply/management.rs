@@ -31,10 +31,14 @@ impl Core {
                 name,
                 versions,
                 now,
+                run,
             } => {
-                self.agents.open(key, name, versions);
+                self.agents.open(key, name, versions, run);
                 self.agents.set_wall(self.time, now);
                 self.make_faces();
+                self.share_out_links();
+                // Whoever has begun anew knows of none.
+                self.scratch.link_news.owners.insert(key.member);
             }
             _ if !self.agents.is_agent(key) => {}
             AgentCommand::Tell(event) => self.happened(|| event),
@@ -229,6 +233,13 @@ impl Core {
             Action::Stop(member) => self.stop_members(member, out)?,
             Action::TakeOut(member) => self.take_out_member(member)?,
             Action::Raise(level) => self.raise(level)?,
+            Action::CreateLink(_)
+            | Action::Connect(_)
+            | Action::DeleteLink(_)
+            | Action::CreateBridge(_)
+            | Action::AddBridge(_)
+            | Action::DeleteBridge(_)
+            | Action::ReportLink(_) => self.link_action(agent.member, action)?,
             Action::Import(import) => return self.import(*import, out).map(Some),
             Action::CheckImport(import) => return self.check_import(&import).map(Some),
             Action::Stamp(is_stamping) => {

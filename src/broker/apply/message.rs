@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::refuse;
+use crate::broker::arguments;
 use crate::broker::blocks::Blocks;
 use crate::broker::branch::Xid;
 use crate::broker::command::Refusal;
@@ -18,6 +19,7 @@ use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::kind::Kind;
 use crate::broker::queue::{Entry, Queue};
 use crate::broker::ranges::without;
+use crate::broker::seen::WANTS_IDENTITY;
 use crate::broker::selector::Selector;
 use crate::broker::session::{Session, Unsettled};
 use crate::broker::subscription::{Subscription, SubscriptionRef};
@@ -72,6 +74,7 @@ impl Core {
             is_explicit: subscribe.accept_mode == AcceptMode::EXPLICIT,
             is_exclusive: subscribe.exclusive,
             selector,
+            wants_identity: arguments::flag(&arguments, WANTS_IDENTITY),
             arguments,
             credit: Credit::default(),
             cursor: queue.entries.head(),

@@ -11,6 +11,7 @@ mod guarded;
 mod happened;
 mod import;
 mod level;
+mod links;
 mod lost;
 mod management;
 mod message;

@@ -8,7 +8,7 @@ use crate::broker::core::Core;
 use crate::broker::dead::Reason;
 use crate::broker::effect::Out;
 use crate::broker::exchange::Kind;
-use crate::broker::ids::{ExchangeId, GroupTime, QueueId, QueueRef, SessionId};
+use crate::broker::ids::{ConnectionKey, ExchangeId, GroupTime, QueueId, QueueRef, SessionId};
 use crate::broker::limits;
 use crate::broker::message::{Message, Stored};
 use crate::broker::parts::TransferOfParts;
@@ -18,6 +18,7 @@ use crate::broker::queue::kind;
 use crate::broker::queue::policy::Policy;
 use crate::broker::queue::{Entry, EntryState};
 use crate::broker::routed::Last;
+use crate::broker::seen::Identity;
 use crate::wire::{AcceptMode, CommandId, ErrorCode, Text};
 
 /// What a session is told whose transaction or branch publishes to more queues than one entry can fill.
@@ -42,6 +43,19 @@ impl Core {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         let exchange = self.exchange_named(destination)?;
+        let (is_of_link, mut publisher) = {
+            let session = self.session(id);
+            (session.is_of_link, session.connection)
+        };
+        let mut identity = None;
+        if is_of_link {
+            publisher = ConnectionKey::LINK;
+            identity = Identity::of(&message);
+            if identity.is_some_and(|identity| self.seen.holds(destination, identity)) {
+                self.counters.duplicates += 1;
+                return self.accept_transfer(id, command, accept_mode);
+            }
+        }
         if let Some(face) = self.exchange_mut(exchange).face
             && !self.give_to_agent(id, face, &message, out)?
         {
@@ -49,7 +63,7 @@ impl Core {
         }
         let mut stored = Stored {
             handle: self.scratch.handle,
-            publisher: self.session(id).connection,
+            publisher,
             message,
         };
         let mut matched = std::mem::take(&mut self.scratch.matched);
@@ -79,6 +93,9 @@ impl Core {
         matched.clear();
         self.scratch.matched = matched;
         routed?;
+        if let Some(identity) = identity {
+            self.seen.add(&destination.into(), identity);
+        }
         if self.is_held(id, command, accept_mode == AcceptMode::EXPLICIT) {
             return Ok(());
         }

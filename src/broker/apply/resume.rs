@@ -410,10 +410,10 @@ impl Core {
         let found = self.queues.get(queue.id.0);
         let queue = found.filter(|found| found.reference == queue)?;
         let entry = queue.entries.get(position)?;
-        let message = match &queue.rules {
-            None => entry.stored.message.clone(),
-            Some(rules) => rules.delivered(position, entry),
-        };
+        let subscribed = session.subscriptions.get(&subscription.destination);
+        let subscribed = subscribed.and_then(|id| self.subscriptions.get(id.0));
+        let wants_identity = subscribed.is_some_and(|subscribed| subscribed.wants_identity);
+        let message = queue.delivered(position, entry, wants_identity.then_some(self.agents.run));
         let ttl = (entry.expires != GroupTime::NEVER)
             .then(|| entry.expires.0.saturating_sub(now.0).max(1));
         let (channel, connection_id) = (session.channel, session.connection_id);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::refuse;
 use crate::broker::branch::DtxRequest;
 use crate::broker::command::{ConnectionDetails, ConnectionRecord, Refusal, Request};
+use crate::broker::connections::Connection;
 use crate::broker::core::{Acting, Core, Work};
 use crate::broker::effect::{Effect, Out};
 use crate::broker::event::Event;
@@ -38,7 +39,12 @@ impl Core {
         let Some(connection) = found.and_then(|id| self.connections.get_mut(id)) else {
             return;
         };
+        let is_outgoing = details.is_outgoing;
         connection.details = Some(Box::new(details));
+        if is_outgoing {
+            // What is told of a link is whether it is there.
+            return;
+        }
         let requester = connection.requester();
         let properties = connection.record.client_properties.clone();
         self.happened(|| Event::ClientConnect {
@@ -48,7 +54,10 @@ impl Core {
     }
 
     pub(in crate::broker) fn connection_end(&mut self, key: ConnectionKey, out: &mut Out) {
-        self.agents.close(key);
+        if self.agents.is_agent(key) {
+            self.agents.close(key);
+            self.share_out_links();
+        }
         let found = self.connections.id(key);
         let Some(connection) = found.and_then(|id| self.connections.get(id)) else {
             return;
@@ -58,7 +67,11 @@ impl Core {
         }
         let ended = self.connections.remove(key);
         self.parts.forget(key);
-        if let Some(connection) = ended.filter(|ended| ended.details.is_some()) {
+        let is_clients = |ended: &Connection| {
+            let details = ended.details.as_ref();
+            details.is_some_and(|details| !details.is_outgoing)
+        };
+        if let Some(connection) = ended.filter(is_clients) {
             self.happened(|| Event::ClientDisconnect {
                 requester: connection.requester(),
                 properties: connection.record.client_properties,
@@ -69,6 +82,7 @@ impl Core {
     /// Ends all connections of a member.
     pub(in crate::broker) fn end_member(&mut self, member: MemberId, out: &mut Out) {
         self.agents.close_member(member);
+        self.share_out_links();
         for key in self.connections.of_member(member) {
             self.connection_end(key, out);
         }
@@ -133,6 +147,11 @@ impl Core {
         };
         let mut session = Session::new(name.clone(), (key, connection_id), channel);
         session.created = self.time;
+        let connection = self.connections.get(connection_id);
+        session.is_of_link = connection.is_some_and(|connection| {
+            let details = connection.details.as_ref();
+            details.is_some_and(|details| details.is_link)
+        });
         let id = SessionId(self.sessions.insert(session));
         self.session_names.insert(name, id);
         if let Some(connection) = self.connections.get_mut(connection_id) {
@@ -513,7 +532,7 @@ impl Core {
         };
         for binding in &session.scoped_bindings {
             if self.live_queue(binding.queue).is_some() {
-                self.unbind_queue_key(binding.exchange, binding.queue.id, &binding.key);
+                self.end_scoped_binding(binding);
             }
         }
         for queue in &session.owned {

@@ -214,7 +214,12 @@ impl Core {
 
     /// A message that is routed anew may go by links that it came by: its trace is emptied, as qpidd
     /// does.
-    fn without_trace(&mut self, entry: Entry) -> Entry {
+    fn without_trace(&mut self, mut entry: Entry) -> Entry {
+        if entry.stored.publisher == ConnectionKey::LINK {
+            // It is another message from now on.
+            entry.stored.publisher = ConnectionKey::NOWHERE;
+            entry.stored.handle = self.new_handle();
+        }
         let message = &entry.stored.message;
         let headers = message.application_headers();
         let Some(mut headers) = headers.filter(|headers| headers.contains(TRACE)) else {

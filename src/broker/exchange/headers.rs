@@ -160,7 +160,8 @@ impl Headers {
         keys.len()
     }
 
-    fn keys_of(&self, queue: QueueId) -> impl Iterator<Item = &Text> {
+    /// The keys that a queue is bound with.
+    pub(super) fn keys_of(&self, queue: QueueId) -> impl Iterator<Item = &Text> {
         let from = self.by_queue.range((queue, 0, Text::default())..);
         from.take_while(move |(other, _, _)| *other == queue)
             .map(|(_, _, key)| key)

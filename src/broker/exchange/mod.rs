@@ -361,6 +361,32 @@ impl Kind {
         }
     }
 
+    /// The bindings of a key, in the order in which they were made; all of a fanout exchange, which goes by
+    /// no key.
+    pub fn with_key(&self, key: &str) -> Vec<&Binding> {
+        match self {
+            Kind::Direct(direct) => direct.of_key(key).collect(),
+            Kind::Topic(topic) => topic.of_key(key),
+            Kind::Fanout(_) | Kind::Failover(_) => self.bindings().collect(),
+            Kind::Headers(_) => self.bindings().filter(|b| b.key == key).collect(),
+            Kind::Xml(xml) => xml.of_key(key),
+        }
+    }
+
+    /// The keys that a queue is bound with, as they are kept.
+    pub fn keys_of(&self, queue: QueueId) -> Vec<Text> {
+        match self {
+            Kind::Direct(direct) => direct.keys_of(queue).cloned().collect(),
+            Kind::Topic(topic) => topic.keys_of(queue).cloned().collect(),
+            Kind::Fanout(_) | Kind::Failover(_) => match self.has_queue(queue) {
+                true => vec![Text::default()],
+                false => Vec::new(),
+            },
+            Kind::Headers(headers) => headers.keys_of(queue).cloned().collect(),
+            Kind::Xml(xml) => xml.keys_of(queue),
+        }
+    }
+
     /// How many bindings there are.
     pub fn binding_count(&self) -> usize {
         match self {

@@ -69,6 +69,20 @@ impl Topic {
         node.bound.as_mut()?.get_mut(&queue)
     }
 
+    /// The keys that a queue is bound with.
+    pub(super) fn keys_of(&self, queue: QueueId) -> impl Iterator<Item = &Text> {
+        keys_of(&self.by_queue, queue)
+    }
+
+    /// The bindings of a key.
+    pub(super) fn of_key(&self, key: &str) -> Vec<&Binding> {
+        let pattern = pattern::normal(key);
+        let node = pattern::words(&pattern).try_fold(&self.root, Node::child);
+        let bound = node.and_then(|node| node.bound.as_deref());
+        let all = bound.map(|bound| bound.starting_at(0).map(|(_, binding)| binding).collect());
+        all.unwrap_or_default()
+    }
+
     /// Gives whether the queue was bound so.
     pub fn unbind(&mut self, queue: QueueId, key: &str) -> bool {
         let bound = (queue, pattern::normal(key));

@@ -68,6 +68,11 @@ impl Xml {
         self.bound.keys_of(queue).cloned().collect()
     }
 
+    /// The bindings of a key, in the order in which they were made.
+    pub fn of_key(&self, key: &str) -> Vec<&Binding> {
+        self.bound.of_key(key).collect()
+    }
+
     /// The queries of a key, in the order in which their queues were bound to it.
     pub fn queries(&self, key: &str) -> Vec<Text> {
         let bindings = self.bound.of_key(key);

@@ -187,6 +187,12 @@ impl Core {
         if !makers.is_empty() {
             facts.push(Fact::QueueMakers(makers));
         }
+        for link in self.links.iter().filter(|link| link.definition.is_durable) {
+            facts.push(Fact::LinkDefined(Box::new(link.definition.clone())));
+            let bridges = link.bridges.values().map(|bridge| &bridge.definition);
+            let durable = bridges.filter(|bridge| bridge.is_durable);
+            facts.extend(durable.map(|bridge| Fact::BridgeDefined(Box::new(bridge.clone()))));
+        }
         self.record_of(facts)
     }
 

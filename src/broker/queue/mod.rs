@@ -19,6 +19,7 @@ pub mod rules;
 pub mod settings;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::blocks::Blocks;
 use super::branch::Promised;
@@ -27,9 +28,10 @@ use super::encoding::{record, record_enum};
 use super::facts::Gathered;
 use super::held::{Derived, Held, Looked};
 use super::ids::{ExchangeId, GroupTime, QueueRef, SessionId, SubscriptionId};
-use super::message::Stored;
+use super::message::{Message, Stored};
 use super::plant::{Plant, is_planted};
 use super::ring::Ring;
+use super::seen;
 use super::subscription::SubscriptionRef;
 use super::watched::QueueWatched;
 use crate::wire::{Map, Text};
@@ -599,6 +601,19 @@ impl Queue {
         }
         self.stir_short();
         self.entries.get(position)
+    }
+
+    /// A message as it goes out. With a `run` it says which message it is of all that there are: what it was
+    /// known by where it came from over a link, else what it is known by here.
+    pub fn delivered(&self, position: u64, entry: &Entry, run: Option<u64>) -> Arc<Message> {
+        let message = match &self.rules {
+            None => entry.stored.message.clone(),
+            Some(rules) => rules.delivered(position, entry),
+        };
+        match run {
+            Some(run) => seen::identified(message, &entry.stored, run),
+            None => message,
+        }
     }
 
     /// Takes an acquired message back into its place. False when it is gone.

@@ -66,6 +66,12 @@ pub struct Counts {
     pub exchanges: u64,
     /// Queues.
     pub queues: u64,
+    /// Links to other brokers.
+    pub links: u64,
+    /// Those of them that are not there, or have a route that does not work.
+    pub links_impaired: u64,
+    /// Messages that came over links and had come before.
+    pub duplicates: u64,
 }
 
 impl Counts {
@@ -77,6 +83,13 @@ impl Counts {
             consumers: core.subscription_count() as u64,
             exchanges: core.exchange_count() as u64,
             queues: core.queue_count() as u64,
+            links: core.links().len() as u64,
+            links_impaired: core
+                .links()
+                .iter()
+                .filter(|link| link.is_impaired())
+                .count() as u64,
+            duplicates: core.counters().duplicates,
         }
     }
 }

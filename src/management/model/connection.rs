@@ -42,11 +42,17 @@ fn object(world: World<'_>, key: ConnectionKey, connection: &Connection) -> Obje
     let record = &connection.record;
     let details = connection.details.as_deref().cloned().unwrap_or_default();
     let said = &record.client_properties;
-    let traffic = (world.traffic)(key).unwrap_or(connection.traffic);
+    let mut traffic = (world.traffic)(key).unwrap_or(connection.traffic);
+    if details.is_outgoing {
+        // As seen from the other broker, whose client we are.
+        std::mem::swap(&mut traffic.frames_in, &mut traffic.frames_out);
+        std::mem::swap(&mut traffic.bytes_in, &mut traffic.bytes_out);
+        std::mem::swap(&mut traffic.messages_in, &mut traffic.messages_out);
+    }
     let values = schema::Connection {
         vhost_ref: ObjectName::vhost(),
         address: connection.address(),
-        incoming: true,
+        incoming: !details.is_outgoing,
         system_connection: false,
         user_proxy_auth: false,
         federation_link: details.is_link,

@@ -8,6 +8,7 @@ mod broker;
 mod cluster;
 mod connection;
 mod exchange;
+mod link;
 mod member;
 mod memory;
 mod queue;
@@ -16,6 +17,7 @@ mod session;
 use crate::broker::Core;
 use crate::broker::exchange::Behind;
 use crate::broker::ids::{ConnectionKey, GroupTime};
+use crate::broker::links::{Bridge, Link};
 pub use crate::broker::management::Traffic;
 use crate::broker::session::SessionName;
 use crate::broker::watched::Watched;
@@ -120,7 +122,7 @@ pub enum Place {
     /// At its beginning.
     #[default]
     Start,
-    /// Behind a queue or exchange of that name.
+    /// Behind a queue, an exchange, a link or a bridge of that name.
     Name(Text),
     /// Behind a binding of the exchange of that name; None at the first.
     Binding(Text, Option<Behind>),
@@ -156,6 +158,8 @@ pub fn next_objects(
         () if is(&schema::SESSION) => session::list(world, place, found),
         () if is(&schema::SUBSCRIPTION) => session::list_subscriptions(world, place, found),
         () if is(&schema::CONNECTION) => connection::list(world, place, found),
+        () if is(&schema::LINK) => link::list(world, place, found),
+        () if is(&schema::BRIDGE) => link::list_bridges(world, place, found),
         () => {
             found.extend(only(world, class));
             *place = Place::End;
@@ -176,6 +180,8 @@ pub fn object(world: World<'_>, name: &ObjectName) -> Option<Object> {
         () if is(&schema::SESSION) => session::named(world, key),
         () if is(&schema::SUBSCRIPTION) => session::subscription_named(world, key),
         () if is(&schema::CONNECTION) => connection::named(world, key),
+        () if is(&schema::LINK) => link::named(world, key),
+        () if is(&schema::BRIDGE) => link::bridge_named(world, key),
         () => only(world, class).filter(|object| object.name == *name),
     }
 }
@@ -197,6 +203,17 @@ pub fn session_of(core: &Core, key: &str) -> Option<SessionName> {
 /// A session's name as [`ObjectName::session`] has it.
 pub fn session_name(name: &SessionName) -> String {
     session::shown(name)
+}
+
+/// The bridge of a key, and its link: the name of the link as an object, and its own.
+pub fn bridge_of<'a>(core: &'a Core, key: &str) -> Option<(&'a Link, &'a Bridge)> {
+    let found = key.match_indices(',').find_map(|(at, _)| {
+        let (link, bridge) = core.links().bridge(&key[at + 1..])?;
+        let is_it = ObjectName::link(&link.definition.name).as_str() == &key[..at];
+        is_it.then_some((link, bridge))
+    });
+    // As consoles of version 1 have it, in which references are left out.
+    found.or_else(|| core.links().bridge(key))
 }
 
 /// The connection of an address.

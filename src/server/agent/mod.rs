@@ -36,6 +36,7 @@ use crate::broker::management::{AgentCommand, ForAgent, Owed, Requester, WallTim
 use crate::broker::message::Message;
 use crate::broker::{Core, Effect};
 use crate::cluster::Group;
+use crate::federation::News;
 use crate::management::Agent;
 use crate::management::agent::{Called, Find, Incoming, Told, Work};
 use crate::management::deed::{self, Deed, ProcessDeed};
@@ -58,6 +59,8 @@ pub struct Start {
     pub told: Told,
     /// What is shown of the process.
     pub setting: Setting,
+    /// What links of the seat's member are told.
+    pub links: Arc<News>,
     /// Woken when a client has the broker end.
     pub shutdown: Arc<tokio::sync::Notify>,
 }
@@ -168,6 +171,7 @@ impl<'a> Seated<'a> {
             name,
             versions: start.told.versions(),
             now: WallTime(clock::wall_milliseconds()),
+            run: clock::random(),
         });
         // When that is answered the group knows the agent.
         seated.act(
@@ -292,6 +296,7 @@ impl<'a> Seated<'a> {
                 ForAgent::CountsTold => self.counting.told(),
                 ForAgent::Stop { agents } => self.stop(agents),
                 ForAgent::Stopping => self.heard_of_stopping(),
+                ForAgent::Links(news) => self.start.links.add(news),
             }
         }
         if !requests.is_empty() {

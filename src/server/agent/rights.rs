@@ -251,6 +251,7 @@ pub fn denied(fault: Fault) -> Refusal {
 pub fn permitted(shared: &Shared, requester: &Requester, action: Action) -> Result<Action, Fault> {
     let mut action = read(action)?;
     check_taking(&shared.rights.acl, requester, &mut action)?;
+    check_federating(&shared.rights.acl, requester, &action)?;
     if let Action::Import(import) | Action::CheckImport(import) = &mut action {
         check_import(shared, requester, import)?;
     }
@@ -264,6 +265,24 @@ pub fn permitted(shared: &Shared, requester: &Requester, action: Action) -> Resu
         Verdict::Allowed => Ok(action),
         Verdict::Guarded(guarded) => Ok(Action::Guarded(guarded)),
         Verdict::Denied(text) => Err(Fault::exception(format!("unauthorized-access: {text}"))),
+    }
+}
+
+/// Whether a user may make links and routes to other brokers, or take them away: what goes over them is
+/// looked at by nobody.
+fn check_federating(acl: &Acl, requester: &Requester, action: &Action) -> Result<(), Fault> {
+    let name = match action {
+        Action::CreateLink(link) | Action::Connect(link) => &link.name,
+        Action::CreateBridge(bridge) | Action::AddBridge(bridge) => &bridge.link,
+        Action::DeleteLink(name) | Action::DeleteBridge(name) => name,
+        _ => return Ok(()),
+    };
+    let user = &requester.user;
+    match acl.authorise(user, acl::Action::Create, Object::Link, name, None) {
+        true => Ok(()),
+        false => Err(Fault::exception(format!(
+            "unauthorized-access: ACL denied create link request from {user}"
+        ))),
     }
 }
 
@@ -317,6 +336,13 @@ fn command_of(action: &Action) -> Option<Command> {
         | Action::Stop(_)
         | Action::TakeOut(_)
         | Action::Raise(_)
+        | Action::CreateLink(_)
+        | Action::Connect(_)
+        | Action::DeleteLink(_)
+        | Action::CreateBridge(_)
+        | Action::AddBridge(_)
+        | Action::DeleteBridge(_)
+        | Action::ReportLink(_)
         | Action::Redirect(_) => return None,
     })
 }

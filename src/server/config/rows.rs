@@ -175,18 +175,8 @@ const FEDERATION: &[Row] = &[
         "none",
         Nothing("clients are told the members of the cluster"),
     ),
-    row(
-        "link-maintenance-interval",
-        Value,
-        "2",
-        Nothing("links look after themselves"),
-    ),
-    row(
-        "link-heartbeat-interval",
-        Value,
-        "120",
-        Nothing("links look after themselves"),
-    ),
+    row("link-maintenance-interval", Value, "2", Ours),
+    row("link-heartbeat-interval", Value, "120", Ours),
 ];
 
 const PROCESS: &[Row] = &[

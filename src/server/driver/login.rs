@@ -14,6 +14,12 @@ use crate::server::limits::STRANGER_PROPERTIES_BYTES_MAX;
 use crate::server::log::notice;
 use crate::wire::{CloseCode, Map, Text};
 
+/// What links of this process say, of which nothing is asked.
+const ANONYMOUS: &str = "ANONYMOUS";
+
+/// Whose sessions are those of links: no user is called so, since every other name has a realm in it.
+const OWN: &str = "qpid.link";
+
 /// What a peer has said to prove who it is.
 pub(super) enum Proof {
     /// The mechanism, and its first response if there is one.
@@ -70,6 +76,9 @@ impl Shared {
 impl Driver {
     /// Says what is offered, once it is known how the peer comes: before its first octet is looked at.
     pub(super) fn offer(&mut self) {
+        if self.outgoing.is_some() {
+            return self.protocol.offer(&[ANONYMOUS.into()]);
+        }
         let identity = self.socket.identity();
         let is_encrypted = self.socket.is_encrypted();
         let layer = self
@@ -77,6 +86,14 @@ impl Driver {
             .layer(self.host, is_encrypted, identity.as_deref());
         self.protocol.offer(&self.shared.sasl.offered(&layer));
         self.exchange = Some(self.shared.begin_exchange(self.host, layer));
+    }
+
+    /// Lets in a link of this process: who it is was known before it came.
+    pub(super) fn let_own_in(&mut self, said: Map) {
+        let outgoing = self.outgoing.as_ref();
+        self.client_properties = outgoing.map_or(said, |outgoing| outgoing.properties.clone());
+        self.user = Some(OWN.into());
+        self.protocol.authenticated();
     }
 
     /// Whether the peer waits for its turn to prove who it is.
@@ -186,9 +203,12 @@ impl Driver {
         }
     }
 
-    /// Counts the connection to all limits; None when one is reached, or its user may not come from
-    /// where it comes.
-    pub(super) fn admit(&self, user: &str) -> Option<Counted> {
+    /// Counts the connection to all limits, if it is not of this process; None when one is reached, or its
+    /// user may not come from where it comes.
+    pub(super) fn admit(&self, user: &str) -> Option<Option<Counted>> {
+        if self.outgoing.is_some() {
+            return Some(None);
+        }
         let shared = &self.shared;
         let admitted = shared.rights.acl.admit(user, self.host);
         let admitted = admitted
@@ -198,10 +218,10 @@ impl Driver {
             shared.rights.acl.note_connection_denial(user, self.host);
             return None;
         }
-        Some(Counted {
+        Some(Some(Counted {
             shared: shared.clone(),
             _admitted: admitted,
-        })
+        }))
     }
 
     /// The address that was connected to. A socket for both families calls an address of IPv4 one of
@@ -216,7 +236,17 @@ impl Driver {
 
     /// What management shows of the connection.
     pub(super) fn details(&self, is_link: bool) -> ConnectionDetails {
+        if let Some(outgoing) = &self.outgoing {
+            return ConnectionDetails {
+                local: outgoing.local.clone(),
+                mechanism: outgoing.mechanism.clone(),
+                strength: 0,
+                is_link: true,
+                is_outgoing: true,
+            };
+        }
         ConnectionDetails {
+            is_outgoing: false,
             local: self.local(),
             mechanism: self.mechanism.clone(),
             strength: self.socket.strength(),

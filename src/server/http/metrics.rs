@@ -85,6 +85,12 @@ pub(super) async fn sums(view: &View, asking: &Asking) -> Result<Answer, Problem
         ("rabbitmq_consumers", "Subscriptions", counts.consumers),
         ("rabbitmq_queues", "Queues", counts.queues),
         ("ferrymq_exchanges", "Exchanges", counts.exchanges),
+        ("ferrymq_links", "Links to other brokers", counts.links),
+        (
+            "ferrymq_links_impaired",
+            "Links that are not there, or have a route that does not work",
+            counts.links_impaired,
+        ),
         (
             "rabbitmq_queue_messages",
             "Messages in queues",
@@ -123,6 +129,11 @@ pub(super) async fn sums(view: &View, asking: &Asking) -> Result<Answer, Problem
     to.one(
         ("ferrymq_messages_unroutable", Sort::Counter, about),
         unroutable,
+    );
+    let about = "Messages that came over links and had come before";
+    to.one(
+        ("ferrymq_messages_duplicate", Sort::Counter, about),
+        counts.duplicates,
     );
     Ok(Answer::of(form.media(), Body::from(to.end())))
 }

@@ -144,6 +144,7 @@ fn raise(connection: crate::broker::ids::ConnectionNumber) -> Vec<Command> {
         name: "operator".into(),
         versions: Versions::default(),
         now: WallTime(0),
+        run: 1,
     };
     let act = AgentCommand::Act {
         number: 1,
