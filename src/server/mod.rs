@@ -51,6 +51,7 @@ pub mod storage;
 pub mod strangers;
 pub mod syslog;
 pub mod traffic;
+pub mod turns;
 pub mod user_tool;
 
 pub use options::Options;
