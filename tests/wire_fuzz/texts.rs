@@ -7,26 +7,11 @@ use ferrymq::server::config::toml_file;
 
 use super::wire_support::seeded::Seeded;
 
-const USERS: [&str; 8] = [
-    "ann@QPID", "bob@QPID", "all", "feeders", "others", "nobody", "a@b@c", "${user}",
-];
+/// Of each of these the last one is none, or of nobody.
+const USERS: [&str; 6] = ["ann@QPID", "bob@QPID", "all", "feeders", "a@b@c", "${user}"];
 const DECISIONS: [&str; 5] = ["allow", "allow-log", "deny", "deny-log", "maybe"];
-const ACTIONS: [&str; 14] = [
-    "all", "consume", "publish", "create", "access", "bind", "unbind", "delete", "purge", "update",
-    "move", "redirect", "reroute", "nothing",
-];
-const OBJECTS: [&str; 9] = [
-    "all",
-    "queue",
-    "exchange",
-    "broker",
-    "link",
-    "method",
-    "query",
-    "connection",
-    "nothing",
-];
-const PROPERTIES: [&str; 15] = [
+const QUOTAS: [&str; 4] = ["0", "10", "65530", "65531"];
+const PROPERTIES: [&str; 14] = [
     "name=q*",
     "name=${user}-*",
     "routingkey=a.#.b.*",
@@ -35,41 +20,52 @@ const PROPERTIES: [&str; 15] = [
     "policytype=ring",
     "maxqueuesize=1000",
     "queuemaxcountlowerlimit=5",
-    "host=10.0.0.0,10.255.255.255",
-    "host=localhost",
     "alternate=amq.fanout",
+    "host=10.0.0.0,10.255.255.255",
     "autodelete=perhaps",
     "maxqueuesize=-1",
-    "=",
     "name=",
+    "=",
 ];
+
+/// One of the words, seldom the last: most files are to be read to their end.
+fn word<'a>(seeded: &mut Seeded, words: &[&'a str]) -> &'a str {
+    match seeded.once_in(80) {
+        true => words[words.len() - 1],
+        false => words[seeded.below(words.len() - 1)],
+    }
+}
+
+/// An action and an object that go together, or all.
+fn act(seeded: &mut Seeded) -> (Action, Object) {
+    let acts: Vec<_> = lookups::all().collect();
+    acts[seeded.below(acts.len())]
+}
 
 fn acl_line(seeded: &mut Seeded) -> String {
     let mut words: Vec<String> = Vec::new();
     match seeded.below(8) {
-        0 => {
-            words.extend([
-                "group".into(),
-                (*seeded.pick(&["feeders", "others", "all"])).into(),
-            ]);
-            let members = seeded.below(5);
-            words.extend((0..members).map(|_| (*seeded.pick(&USERS)).to_owned()));
-        }
+        0 => words.push(format!("# {}", seeded.text(20))),
         1 => {
-            words.push("quota".into());
-            words.push((*seeded.pick(&["queues", "connections", "fish"])).into());
-            words.push((*seeded.pick(&["0", "10", "65530", "65531", "-1", "x"])).into());
-            words.push((*seeded.pick(&USERS)).into());
+            words.extend([
+                "quota".into(),
+                (*seeded.pick(&["queues", "connections"])).into(),
+            ]);
+            words.extend([word(seeded, &QUOTAS).into(), word(seeded, &USERS).into()]);
         }
-        2 => words.push(format!("# {}", seeded.text(20))),
         _ => {
-            words.push("acl".into());
-            for choices in [&DECISIONS[..], &USERS, &ACTIONS, &OBJECTS] {
-                words.push((*seeded.pick(choices)).into());
+            let user = word(seeded, &USERS);
+            words.extend(["acl".into(), word(seeded, &DECISIONS).into(), user.into()]);
+            let (action, object) = act(seeded);
+            match seeded.below(8) {
+                0 => words.push("all".into()),
+                1 => words.extend([action.name().into(), "all".into()]),
+                _ => {
+                    words.extend([action.name().into(), object.name().into()]);
+                    let properties = seeded.below(3);
+                    words.extend((0..properties).map(|_| word(seeded, &PROPERTIES).to_owned()));
+                }
             }
-            let properties = seeded.below(4);
-            words.extend((0..properties).map(|_| (*seeded.pick(&PROPERTIES)).to_owned()));
-            words.truncate(words.len() - usize::from(seeded.once_in(9)));
         }
     }
     words.join(*seeded.pick(&[" ", "  ", "\t", " \\\n "]))
@@ -104,8 +100,10 @@ fn damage(seeded: &mut Seeded, text: &mut String) {
 /// again; and there are no more of them than lines say.
 pub fn acl_file(seeded: &mut Seeded) {
     let lines = seeded.below(12);
-    let mut text: String = (0..lines).map(|_| acl_line(seeded) + "\n").collect();
-    if seeded.once_in(2) {
+    let group = "group feeders ann@QPID carl@QPID\n".to_owned();
+    let lines = (0..lines).map(|_| acl_line(seeded) + "\n");
+    let mut text = group + &lines.collect::<String>();
+    if seeded.once_in(3) {
         damage(seeded, &mut text);
     }
     let lines = text.lines().count();
@@ -127,9 +125,7 @@ pub fn acl_file(seeded: &mut Seeded) {
         "{count} rules of {lines} lines"
     );
     let user = *seeded.pick(&USERS);
-    let (action, object) = lookups::all()
-        .nth(seeded.below(20))
-        .unwrap_or((Action::Create, Object::Queue));
+    let (action, object) = act(seeded);
     let mut known = Properties::new();
     known.insert(Property::RoutingKey, seeded.text(20));
     known.insert(
@@ -143,8 +139,14 @@ pub fn acl_file(seeded: &mut Seeded) {
         rules.lookup(user, action, object, &name, Some(&known)),
         decided
     );
-    rules.lookup(user, action, object, &name, None);
-    rules.lookup_publish(user, &name, &seeded.text(30));
+    for user in USERS {
+        for (action, object) in lookups::all() {
+            rules.lookup(user, action, object, &name, None);
+        }
+        let key = [user, ".", &seeded.text(30)].concat();
+        let decided = rules.lookup_publish(user, "q1", &key);
+        assert_eq!(rules.lookup_publish(user, "q1", &key), decided);
+    }
     rules.hosts.lookup(user, [127, 0, 0, 1].into());
     rules.connections_of(user);
     rules.queues_of(user);
