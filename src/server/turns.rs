@@ -2,14 +2,13 @@
 //! many connections of each do: who guesses from one address makes others wait for one guess at a time.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// Octets of an address of IPv6 by which its network is known: one host may have all that begin so.
-const NETWORK_BYTES: usize = 8;
+use crate::security::sasl::network;
 
 /// So many turns at a time. Of a connection one waits at most, so no more do than there are connections that
 /// are not in.
@@ -173,18 +172,6 @@ struct Place<'a> {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.turns.line.lock().forget(self.host, self.number);
-    }
-}
-
-/// What counts as one address.
-fn network(host: IpAddr) -> IpAddr {
-    match host.to_canonical() {
-        IpAddr::V6(host) => {
-            let mut octets = host.octets();
-            octets[NETWORK_BYTES..].fill(0);
-            Ipv6Addr::from(octets).into()
-        }
-        host => host,
     }
 }
 

@@ -25,7 +25,7 @@ use super::limits;
 use super::users::{User, UsersFile, check_name};
 use crate::wire::Text;
 
-pub use self::failures::Failures;
+pub use self::failures::{Failures, network};
 
 /// The user of whoever gives no name.
 pub const ANONYMOUS: &str = "anonymous";
