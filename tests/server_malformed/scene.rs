@@ -66,7 +66,7 @@ impl Scene {
     pub fn begin(&mut self) {
         self.is_well();
         let files = self.settled_files();
-        self.before = Some((self.broker.resident_bytes(), files));
+        self.before = Some((self.broker.own_bytes(), files));
         self.inputs = 0;
     }
 
@@ -89,7 +89,7 @@ impl Scene {
         until("all connections are gone", || {
             self.broker.open_files() <= files
         });
-        let grown = self.broker.resident_bytes().saturating_sub(bytes);
+        let grown = self.broker.own_bytes().saturating_sub(bytes);
         let told = format!(
             "{what}: {} inputs, {grown} octets of memory left",
             self.inputs
