@@ -126,7 +126,7 @@ fn smoke() {
     let rounds = number("FUZZ_ROUNDS").unwrap_or(ROUNDS);
     let wanted = std::env::var("FUZZ_TARGET").ok();
     let is_wanted = |name: &str| wanted.as_ref().is_none_or(|wanted| wanted == name);
-    let mut ran = 0;
+    let (mut ran, mut all) = (0, 0);
     for (name, _) in FUZZERS
         .iter()
         .filter(|(name, _)| !name.ends_with("canary") && is_wanted(name))
@@ -134,10 +134,11 @@ fn smoke() {
         let fewer = FEWER.iter().find(|(first, _)| name.starts_with(first));
         let rounds = rounds.div_ceil(fewer.map_or(1, |(_, times)| *times));
         run(name, rounds).unwrap();
-        println!("fuzzed {name}: {rounds} rounds");
-        ran += 1;
+        println!("{name}: {rounds} rounds");
+        (ran, all) = (ran + 1, all + rounds);
     }
     assert!(ran > 0, "no target is called {wanted:?}");
+    println!("fuzzed: {ran} targets, {all} rounds");
 }
 
 #[test]
