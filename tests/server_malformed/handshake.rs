@@ -133,5 +133,5 @@ fn whatever_is_said_before_the_login_is_answered_or_closed_and_gets_nobody_in() 
     scene.begin();
     send_cases(&mut scene);
     send(&mut scene, seeds());
-    println!("{}", scene.end("malformed before the login"));
+    println!("\n{}", scene.end("malformed before the login"));
 }

@@ -117,7 +117,7 @@ fn whatever_is_said_where_members_meet_is_refused_or_closed_and_lets_nobody_join
     let joined = scene.broker.log().iter().any(|line| line.contains("joins"));
     assert!(!joined, "somebody was let in");
     println!(
-        "{}, {refused} told why",
+        "\n{}, {refused} told why",
         scene.end("malformed where members meet")
     );
 }

@@ -243,7 +243,7 @@ fn whatever_is_said_in_sessions_is_answered_or_closed_and_leaves_nothing() {
     } = sent;
     let told = scene.end("malformed in sessions");
     println!(
-        "{told}, {frames} frames: {closed} connections closed, {failed} sessions failed, {detached} detached, \
+        "\n{told}, {frames} frames: {closed} connections closed, {failed} sessions failed, {detached} detached, \
          {answers} frames of answers"
     );
     // Damage is found, and much is not damaged.
