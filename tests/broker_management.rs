@@ -6,7 +6,7 @@ use broker::agent::Agent;
 use broker::session::Session;
 use broker::told::Told;
 use broker::{Broker, message, message_with_headers};
-use ferrymq::broker::guard::{Aspect, Clause, Guard};
+use ferrymq::broker::guard::{Aspect, Clause, Guard, Ruling};
 use ferrymq::broker::ids::MemberId;
 use ferrymq::broker::limits;
 use ferrymq::broker::management::{
@@ -466,11 +466,11 @@ fn a_queue_is_rerouted_to_its_alternate_only_where_that_is_allowed() {
     let only = |exchange: &str| {
         let clause = Clause {
             wanted: vec![(Aspect::Alternate, exchange.into())],
-            is_allowed: true,
+            ruling: Ruling::Allow,
         };
         Destination::AlternateIf(Guard {
             clauses: vec![clause],
-            otherwise: false,
+            otherwise: Ruling::Deny,
         })
     };
     let mut code = |queue: &str, exchange: &str| {

@@ -294,6 +294,41 @@ fn assert_deletions(group: &[&str]) {
 }
 
 #[test]
+fn rules_that_ask_for_it_are_logged_once_what_there_is_has_decided() {
+    let directory = Directory::new();
+    let rules = "acl allow-log bob@QPID delete queue policytype=ring\n\
+        acl deny-log bob@QPID delete queue autodelete=true\n\
+        acl deny bob@QPID delete queue name=unsaid exclusive=false\n\
+        acl allow-log ann@QPID delete exchange type=topic\nacl allow ann@QPID all\n\
+        acl deny-log bob@QPID delete queue durable=true\nacl deny all all\n";
+    let mut broker = start(&directory, rules, &[]);
+    let ring = ("qpid.policy_type", text("ring"));
+    assert_done(&broker, ANN, declare("ring", &[ring]));
+    for queue in ["unsaid", "temporary"] {
+        let declare = QueueDeclare {
+            auto_delete: queue == "temporary",
+            ..declared(queue, &[])
+        };
+        assert_done(&broker, ANN, Command::QueueDeclare(declare));
+    }
+    let denied = "ACL denied queue delete request from bob@QPID";
+    assert_denied(&broker, BOB, delete("unsaid"), denied);
+    assert_denied(&broker, BOB, delete("temporary"), denied);
+    assert_done(&broker, BOB, delete("ring"));
+    let line = broker.log_line("ACL Allow id:bob@QPID");
+    assert!(
+        line.ends_with("action:delete ObjectType:queue Name:ring"),
+        "{line}"
+    );
+    let log = broker.log();
+    let is_of_bob = |line: &&String| line.contains("id:bob@QPID");
+    let told: Vec<_> = log.iter().filter(is_of_bob).collect();
+    assert_eq!(told.len(), 2, "{told:#?}");
+    let first = "ACL Deny id:bob@QPID action:delete ObjectType:queue Name:temporary";
+    assert!(told[0].ends_with(first), "{told:#?}");
+}
+
+#[test]
 fn what_a_queue_is_decides_whether_it_may_be_deleted() {
     assert_deletions(&[]);
 }

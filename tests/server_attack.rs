@@ -17,6 +17,8 @@ mod after_login;
 mod attacker;
 #[path = "server_attack/before_login.rs"]
 mod before_login;
+#[path = "server_attack/cgroup.rs"]
+mod cgroup;
 #[path = "server_attack/deaf.rs"]
 mod deaf;
 mod durable_load;
@@ -89,12 +91,13 @@ fn allow_files(wanted: u64) -> Result<(), String> {
 type Part = fn(&Directory, Size) -> Result<String, String>;
 
 /// The parts by the names that `FERRYMQ_ATTACK_PARTS` gives them, in their order.
-const PARTS: [(&str, Part); 6] = [
+const PARTS: [(&str, Part); 7] = [
     ("silent", |users, size| {
         before_login::quiet(users, size, [Way::Silent, Way::InsideTheHandshake])
     }),
     ("one-address", before_login::from_one_address),
     ("largest", before_login::largest),
+    ("confined", before_login::confined),
     ("logged-in", after_login::idle),
     ("trickling", trickling::run),
     ("deaf", deaf::run),
@@ -102,7 +105,7 @@ const PARTS: [(&str, Part); 6] = [
 
 /// Those of a short run. The others ask how others fare meanwhile, which says something only where nothing
 /// else has the machine.
-const SHORT_PARTS: &str = "silent,one-address,largest,logged-in";
+const SHORT_PARTS: &str = "silent,one-address,largest,confined,logged-in";
 
 fn all(size: Size) -> Result<String, String> {
     let directory = Directory::new();

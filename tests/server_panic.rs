@@ -104,7 +104,7 @@ async fn a_driver_that_panics_ends_its_connection_and_is_told_of_at_the_end() {
             is_without_dictionaries: false,
         }),
         failures: Default::default(),
-        turns: tokio::sync::Semaphore::new(1),
+        turns: ferrymq::server::turns::Turns::new(1),
         requires_encryption: false,
         tls: None,
         connections_max: 0,

@@ -1,15 +1,29 @@
-//! Seeded fuzzers of what reads octets from outside, the wire room's, the journal's, a group's and
-//! management's, and a short run of each.
+//! Seeded fuzzers of what reads octets from outside, the wire room's, the journal's, a group's,
+//! management's, logins' and the files' of an operator, and a short run of each.
 //!
 //! `FUZZ_ROUNDS=100000 cargo test --test wire_fuzz` runs longer; a failure prints the seed, and
-//! `FUZZ_SEED=n FUZZ_ROUNDS=1` runs that one again.
+//! `FUZZ_SEED=n FUZZ_ROUNDS=1` runs that one again, `FUZZ_TARGET=name` one of them alone.
 
+#[expect(
+    clippy::duplicate_mod,
+    reason = "each of the two has its numbers from there"
+)]
+#[path = "broker/mod.rs"]
+mod cores;
 #[path = "wire_fuzz/management.rs"]
 mod management;
 #[path = "wire_fuzz/peer_frames.rs"]
 mod peer_frames;
 #[path = "wire_fuzz/raft_member.rs"]
 mod raft_member;
+#[path = "wire_fuzz/sasl.rs"]
+mod sasl;
+#[path = "wire_fuzz/snapshots.rs"]
+mod snapshots;
+#[path = "wire_fuzz/texts.rs"]
+mod texts;
+#[path = "wire_fuzz/values.rs"]
+mod values;
 mod wire_support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,6 +48,10 @@ const FUZZERS: &[(&str, Fuzzer)] = &[
     ("control", control),
     ("command", command),
     ("value", value),
+    ("nested_value", |_, mut seeded| values::nested(&mut seeded)),
+    ("sequence_set", |_, mut seeded| {
+        values::sequence_set(&mut seeded)
+    }),
     ("header_segment", header_segment),
     ("frame_header", frame_header),
     ("url", url),
@@ -46,6 +64,19 @@ const FUZZERS: &[(&str, Fuzzer)] = &[
     }),
     ("management_frames_1", |_, mut seeded| {
         management::frames_of_version_1(&mut seeded)
+    }),
+    ("management_arguments_1", |_, mut seeded| {
+        values::qmf1_arguments(&mut seeded)
+    }),
+    ("sasl_exchange", |_, mut seeded| sasl::exchange(&mut seeded)),
+    ("acl_file", |_, mut seeded| texts::acl_file(&mut seeded)),
+    ("qpidd_conf", |_, mut seeded| texts::qpidd_conf(&mut seeded)),
+    ("toml", |_, mut seeded| texts::toml(&mut seeded)),
+    ("entry", |_, mut seeded| {
+        snapshots::entry_octets(&mut seeded)
+    }),
+    ("core_snapshot", |_, mut seeded| {
+        snapshots::core_snapshot(&mut seeded)
     }),
     ("raft_message", raft_message),
     ("member_noise", |_, mut seeded| {
@@ -66,8 +97,8 @@ const FUZZERS: &[(&str, Fuzzer)] = &[
 
 const ROUNDS: u64 = 1500;
 
-/// A fuzzer with a whole group in each round has so many times fewer of them.
-const FEWER: u64 = 100;
+/// A fuzzer with a whole group in each round has so many times fewer of them, and one with a whole core.
+const FEWER: [(&str, u64); 2] = [("member", 100), ("core", 10)];
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -81,7 +112,9 @@ fn run(name: &str, rounds: u64) -> Result<(), String> {
     for seed in first..first + rounds {
         let round = || fuzzer(&description, Seeded::new(seed));
         if let Err(panic) = catch_unwind(AssertUnwindSafe(round)) {
-            let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+            let word = || panic.downcast_ref::<&str>().copied().map(str::to_owned);
+            let text = panic.downcast_ref::<String>().cloned().or_else(word);
+            let text = text.unwrap_or_default();
             return Err(format!("{name}, seed {seed}: {text}"));
         }
     }
@@ -91,16 +124,21 @@ fn run(name: &str, rounds: u64) -> Result<(), String> {
 #[test]
 fn smoke() {
     let rounds = number("FUZZ_ROUNDS").unwrap_or(ROUNDS);
+    let wanted = std::env::var("FUZZ_TARGET").ok();
+    let is_wanted = |name: &str| wanted.as_ref().is_none_or(|wanted| wanted == name);
+    let (mut ran, mut all) = (0, 0);
     for (name, _) in FUZZERS
         .iter()
-        .filter(|fuzzer| !fuzzer.0.ends_with("canary"))
+        .filter(|(name, _)| !name.ends_with("canary") && is_wanted(name))
     {
-        let rounds = match name.starts_with("member") {
-            true => rounds.div_ceil(FEWER),
-            false => rounds,
-        };
+        let fewer = FEWER.iter().find(|(first, _)| name.starts_with(first));
+        let rounds = rounds.div_ceil(fewer.map_or(1, |(_, times)| *times));
         run(name, rounds).unwrap();
+        println!("{name}: {rounds} rounds");
+        (ran, all) = (ran + 1, all + rounds);
     }
+    assert!(ran > 0, "no target is called {wanted:?}");
+    println!("fuzzed: {ran} targets, {all} rounds");
 }
 
 #[test]

@@ -149,6 +149,11 @@ impl Adapter {
             Effect::Gap { channel, commands } => protocol.gap(channel, commands),
             Effect::Deliver(delivery) => self.deliver(protocol, &delivery),
             Effect::Close { text } => protocol.close(CloseCode::CONNECTION_FORCED, &text),
+            Effect::Ruled(ruled) => {
+                if let Some(rights) = &mut self.rights {
+                    rights.note_ruling(*ruled);
+                }
+            }
             // Agents have connections of their own.
             Effect::Agent(_) => {}
             Effect::Again(again) => self.again(*again),

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::request::{Outcome, refused};
-use crate::broker::guard::Guarded;
+use crate::broker::guard::{Guarded, Ruled};
 use crate::broker::message::Message;
 use crate::broker::{Refusal, Request};
 use crate::wire::{Command, ErrorCode, MessageTransfer};
@@ -33,6 +33,9 @@ pub trait Rights: fmt::Debug + Send {
 
     /// The core has denied a command for its condition.
     fn note_denial(&mut self, refusal: &Refusal);
+
+    /// The core has decided a command by its conditions, and the rule that did asks to be told of.
+    fn note_ruling(&mut self, ruled: Ruled);
 }
 
 /// What becomes of a command under these rights: an outcome if it is decided already.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::command::{Command, Refusal};
 use super::facts::Fact;
+use super::guard::Ruled;
 use super::ids::{ConnectionKey, GroupTime};
 use super::management::ForAgent;
 use super::message::Message;
@@ -124,6 +125,8 @@ pub enum Effect {
         /// The broker's numbers.
         commands: SequenceSet,
     },
+    /// What rules have decided by what there is, where that is to be told.
+    Ruled(Box<Ruled>),
     /// For an agent of management.
     Agent(Box<ForAgent>),
     /// The connection is to be closed.

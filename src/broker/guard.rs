@@ -3,6 +3,7 @@
 //! command what is allowed of what, and every member decides alike.
 
 use super::encoding::{record, record_enum};
+use super::event::Act;
 use crate::wire::{ExchangeDelete, QueueDeclare, QueueDelete, Text};
 
 /// Behind the text of a refusal for a quota.
@@ -49,7 +50,7 @@ pub struct Guard {
     /// The conditions.
     pub clauses: Vec<Clause>,
     /// What is decided when none holds.
-    pub otherwise: bool,
+    pub otherwise: Ruling,
 }
 record!(Guard { clauses, otherwise });
 
@@ -59,9 +60,61 @@ pub struct Clause {
     /// What must be, all of it.
     pub wanted: Vec<(Aspect, Text)>,
     /// What is decided when it is.
+    pub ruling: Ruling,
+}
+record!(Clause { wanted, ruling });
+
+/// What is decided, and whether who serves the client says so in its log and in an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Ruling {
+    /// It is not done.
+    #[default]
+    Deny,
+    /// It is done.
+    Allow,
+    /// It is not done, and that is told.
+    DenyTold,
+    /// It is done, and that is told.
+    AllowTold,
+}
+// The first two are as the truth values that once stood in their place.
+record_enum!(Ruling {
+    0 = Deny,
+    1 = Allow,
+    2 = DenyTold,
+    3 = AllowTold,
+});
+
+impl Ruling {
+    /// What is decided, told or not.
+    pub const fn new(is_allowed: bool, is_told: bool) -> Ruling {
+        match (is_allowed, is_told) {
+            (false, false) => Ruling::Deny,
+            (true, false) => Ruling::Allow,
+            (false, true) => Ruling::DenyTold,
+            (true, true) => Ruling::AllowTold,
+        }
+    }
+
+    /// Whether it is done.
+    pub const fn is_allowed(self) -> bool {
+        matches!(self, Ruling::Allow | Ruling::AllowTold)
+    }
+
+    /// Whether that is told.
+    pub const fn is_told(self) -> bool {
+        matches!(self, Ruling::DenyTold | Ruling::AllowTold)
+    }
+}
+
+/// What was decided of a command, where that is to be told.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ruled {
+    /// Who wanted what.
+    pub act: Act,
+    /// Whether it was done.
     pub is_allowed: bool,
 }
-record!(Clause { wanted, is_allowed });
 
 /// What is asked of a queue or an exchange. What is wanted of it is a text; one that ends with `*` stands
 /// for all that begin so.
@@ -90,9 +143,9 @@ record_enum!(Aspect {
 });
 
 impl Guard {
-    /// Whether the command is allowed of what has these aspects. An aspect that is not there meets
+    /// What is decided of the command for what has these aspects. An aspect that is not there meets
     /// nothing.
-    pub fn allows(&self, aspects: &[(Aspect, &str)]) -> bool {
+    pub fn ruling(&self, aspects: &[(Aspect, &str)]) -> Ruling {
         let is_met = |(wanted, text): &(Aspect, Text)| {
             aspects
                 .iter()
@@ -101,7 +154,7 @@ impl Guard {
         self.clauses
             .iter()
             .find(|clause| clause.wanted.iter().all(is_met))
-            .map_or(self.otherwise, |clause| clause.is_allowed)
+            .map_or(self.otherwise, |clause| clause.ruling)
     }
 }
 

@@ -161,6 +161,7 @@ pub(super) fn digest_effects(effects: &[(ConnectionKey, Effect)], digest: &mut D
             Effect::Gap { channel, commands } => (13u8, channel, commands).hash(digest),
             Effect::Agent(told) => (14u8, told).hash(digest),
             Effect::Close { text } => (15u8, text).hash(digest),
+            Effect::Ruled(ruled) => (17u8, ruled).hash(digest),
             Effect::Again(again) => {
                 let mut command = Encoder::default();
                 again.command.encode(&mut command);

@@ -29,7 +29,6 @@ use std::time::Duration;
 use bytes::{Buf, BytesMut};
 use parking_lot::Mutex;
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::Semaphore;
 use tokio::time::Sleep;
 
 use self::bodies::fetch_bodies;
@@ -44,6 +43,7 @@ use super::rights::{self, Rights};
 use super::socket::{Carriage, Socket, Stream};
 use super::strangers::{Stranger, Strangers};
 use super::traffic::Counts;
+use super::turns::Turns;
 use crate::adapter::{Adapter, DtxTimeouts};
 use crate::broker::ids::{ConnectionKey, ConnectionNumber};
 use crate::broker::management::Traffic;
@@ -72,7 +72,7 @@ pub struct Shared {
     /// Who could not.
     pub failures: Arc<Mutex<Failures>>,
     /// Whose turn it is to have a password hashed: [`limits::HASHING_SHARE`].
-    pub turns: Semaphore,
+    pub turns: Arc<Turns>,
     /// Whether nobody is let in over a connection that others can read.
     pub requires_encryption: bool,
     /// TLS, where it is configured.

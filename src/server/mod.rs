@@ -53,6 +53,7 @@ pub mod storage;
 pub mod strangers;
 pub mod syslog;
 pub mod traffic;
+pub mod turns;
 pub mod user_tool;
 
 pub use options::Options;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::adapter::{self, Verdict};
 use crate::broker::Refusal;
 use crate::broker::arguments::flag;
-use crate::broker::guard::Guarded;
+use crate::broker::guard::{Guarded, Ruled};
 use crate::broker::message::Message;
 use crate::security::acl::limits::DECISIONS_MAX;
 use crate::security::acl::requests::{Asked, asked, guard};
@@ -168,7 +168,10 @@ impl adapter::Rights for UserRights {
         if depends {
             return match guard(&self.acl.rules(), &user, command) {
                 Some(guarded) => Verdict::Guarded(Box::new(guarded)),
-                None => Verdict::Denied(format!("ACL denied {what} request from {user}")),
+                None => {
+                    self.acl.note_denial();
+                    Verdict::Denied(format!("ACL denied {what} request from {user}"))
+                }
             };
         }
         let is_allowed = self
@@ -209,6 +212,10 @@ impl adapter::Rights for UserRights {
 
     fn note_denial(&mut self, refusal: &Refusal) {
         self.acl.note_refusal(&self.user, refusal);
+    }
+
+    fn note_ruling(&mut self, ruled: Ruled) {
+        self.acl.note_ruling(ruled);
     }
 }
 

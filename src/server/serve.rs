@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 use super::accept::{self, Ended};
@@ -29,6 +29,7 @@ use super::peers::words::Refusal;
 use super::registry::Registry;
 use super::rights::Rights;
 use super::socket::Carriage;
+use super::turns::Turns;
 use super::{agent, http, limits, members, reload, sequencer, storage};
 use crate::adapter::DtxTimeouts;
 use crate::broker;
@@ -363,7 +364,7 @@ fn shared(
         rights,
         sasl,
         failures: Arc::default(),
-        turns: Semaphore::new(limits::hashed_at_once()),
+        turns: Turns::new(limits::hashed_at_once()),
         requires_encryption: options.security.require_encryption,
         tls,
         connections_max: options.security.max_connections,

@@ -47,14 +47,15 @@ impl Agent {
         broker.entry(key.member, vec![command]);
     }
 
-    /// What it has been told.
+    /// What it has been told, but for what rules have decided.
     pub fn told(&self) -> Vec<ForAgent> {
         let told = self.connection.broker.take_told(self.connection.key, 0);
         let of = |told| match told {
-            Told::Agent(told) => *told,
+            Told::Agent(told) => Some(*told),
+            Told::Ruled(_) => None,
             other => panic!("not for an agent: {other:?}"),
         };
-        told.into_iter().map(of).collect()
+        told.into_iter().filter_map(of).collect()
     }
 
     /// The events that it has been told.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ferrymq::broker::Command;
-use ferrymq::broker::guard::Guard;
+use ferrymq::broker::guard::{Guard, Ruling};
 use ferrymq::broker::ids::ConnectionNumber;
 use ferrymq::broker::management::{
     Action, AgentCommand, Destination, HeaderMatch, Import, Owed, Redirect, Take,
@@ -104,7 +104,7 @@ fn take(seeded: &mut Seeded, queue: &str, exchange: &str) -> Take {
             2 => Destination::Exchange(exchange.into()),
             3 => Destination::AlternateIf(Guard {
                 clauses: Vec::new(),
-                otherwise: seeded.once_in(2),
+                otherwise: Ruling::new(seeded.once_in(2), seeded.once_in(2)),
             }),
             _ => Destination::Alternate,
         },

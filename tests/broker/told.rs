@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use ferrymq::broker::effect::Again;
+use ferrymq::broker::guard::Ruled;
 use ferrymq::broker::management::ForAgent;
 use ferrymq::broker::{Delivery, Effect};
 use ferrymq::wire::{
@@ -34,6 +35,7 @@ pub enum Told {
     Gap(SequenceSet),
     /// For an agent of management.
     Agent(Box<ForAgent>),
+    Ruled(Box<Ruled>),
     /// The connection is to be closed.
     Close(String),
     /// A command that is to be proposed again.
@@ -129,6 +131,7 @@ impl Told {
             } => (channel, Told::Flush(is_resumed), None),
             Effect::Gap { channel, commands } => (channel, Told::Gap(commands), None),
             Effect::Agent(told) => (0, Told::Agent(told), None),
+            Effect::Ruled(ruled) => (0, Told::Ruled(ruled), None),
             Effect::Close { text } => (0, Told::Close(text.to_string()), None),
             Effect::Again(again) => (again.channel, Told::Again(again), None),
         }

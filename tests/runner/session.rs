@@ -283,9 +283,11 @@ impl Session {
                 None => Err(format!("nobody asked for {effect:?}")),
             },
             Effect::Gap { commands, .. } => self.never_comes(commands),
-            Effect::Flush { .. } | Effect::Agent(_) | Effect::Close { .. } | Effect::Again(_) => {
-                Err(format!("nobody asked for {effect:?}"))
-            }
+            Effect::Flush { .. }
+            | Effect::Agent(_)
+            | Effect::Ruled(_)
+            | Effect::Close { .. }
+            | Effect::Again(_) => Err(format!("nobody asked for {effect:?}")),
         }
     }
 

@@ -434,7 +434,7 @@ fn channel_of(effect: &Effect) -> u16 {
         | Effect::Gap { channel, .. }
         | Effect::Expected { channel, .. } => *channel,
         Effect::Deliver(delivery) => delivery.channel,
-        Effect::Agent(_) | Effect::Close { .. } => 0,
+        Effect::Agent(_) | Effect::Ruled(_) | Effect::Close { .. } => 0,
         Effect::Again(again) => again.channel,
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use ferrymq::wire::{self, Map};
 
 use super::attacker::{self, Report, Way};
+use super::cgroup::Cgroup;
 use crate::durable_support::Directory;
 use crate::server_support::{Broker, Client, lines};
 
@@ -72,6 +73,17 @@ impl Size {
 
 /// Starts a broker that wants everybody to log in.
 pub fn start(directory: &Directory, size: Size, more: &[&str]) -> Broker {
+    started(directory, size, &[], more)
+}
+
+/// The same in a control group.
+pub fn start_in(group: &Cgroup, directory: &Directory, size: Size, more: &[&str]) -> Broker {
+    let launcher = group.launcher();
+    let launcher: Vec<&str> = launcher.iter().map(String::as_str).collect();
+    started(directory, size, &launcher, more)
+}
+
+fn started(directory: &Directory, size: Size, before: &[&str], more: &[&str]) -> Broker {
     let users = directory.path().join("users");
     let seconds = format!("{}s", size.seconds);
     let mut options = vec![
@@ -90,7 +102,10 @@ pub fn start(directory: &Directory, size: Size, more: &[&str]) -> Broker {
     options.extend(more);
     match more.contains(&"--port") {
         true => Broker::start_on(&options),
-        false => Broker::start(&options),
+        false => {
+            let started = Broker::start_under(before, &options);
+            started.unwrap_or_else(|ended| panic!("the broker does not start: {ended:#?}"))
+        }
     }
 }
 

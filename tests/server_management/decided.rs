@@ -45,6 +45,44 @@ fn declare(client: &mut Client, channel: u16, queue: &str) -> Result<(), String>
     done.map_err(|(_, text)| text)
 }
 
+/// What is decided by what a queue is.
+async fn assert_those_of_the_core_are_told(
+    broker: &Broker,
+    bob: &mut Client,
+    heard: &mut Subscription,
+) {
+    let ann = Client::open_as(broker.address(), "ann", Map::new());
+    let mut ann = ann.unwrap_or_else(|closed| panic!("{closed:?}"));
+    ann.attach(1, "ann");
+    let ring = wire::QueueDeclare {
+        queue: "ring".into(),
+        arguments: Some([("qpid.policy_type", "ring")].into_iter().collect()),
+        ..Default::default()
+    };
+    ann.run(1, wire::Command::QueueDeclare(ring));
+    let delete = |queue: &str| {
+        wire::Command::QueueDelete(wire::QueueDelete {
+            queue: queue.into(),
+            ..Default::default()
+        })
+    };
+    let act = ["userId", "action", "objectType", "objectName"];
+    bob.attach(5, "deleting");
+    bob.ask(5, delete("ring")).expect_err("denied");
+    let denied = event(heard, "deny").await;
+    assert_eq!(
+        texts(&denied, &act),
+        ["bob@QPID", "delete", "queue", "ring"]
+    );
+    bob.attach(6, "deleting again");
+    bob.ask(6, delete("noted")).expect("allowed");
+    let allowed = event(heard, "allow").await;
+    assert_eq!(
+        texts(&allowed, &act),
+        ["bob@QPID", "delete", "queue", "noted"]
+    );
+}
+
 /// On any kind of group.
 async fn assert_decisions_are_told(group: &[&str]) {
     let directory = Directory::new();
@@ -53,7 +91,9 @@ async fn assert_decisions_are_told(group: &[&str]) {
         quota connections 1 bob@QPID\nquota connections 1000 all\n\
         acl deny-log bob@QPID create queue name=forbidden\n\
         acl deny bob@QPID create queue name=unsaid\n\
-        acl allow-log bob@QPID create queue name=noted\nacl allow all all\n";
+        acl allow-log bob@QPID create queue name=noted\n\
+        acl deny-log bob@QPID delete queue policytype=ring\n\
+        acl allow-log bob@QPID delete queue policytype=reject\nacl allow all all\n";
     fs::write(&file, rules).expect("written");
     let mut options = vec!["--auth", "no", "--acl-file", file.to_str().expect("text")];
     options.extend(group);
@@ -84,6 +124,7 @@ async fn assert_decisions_are_told(group: &[&str]) {
         texts(&beyond, &["userId", "queueName"]),
         ["bob@QPID", "too-many"]
     );
+    assert_those_of_the_core_are_told(&broker, &mut bob, &mut heard).await;
     let closed = Client::open_as(broker.address(), "bob", Map::new());
     assert_eq!(closed.err().expect("it is the second").0, 320);
     let refused = event(&mut heard, "connectionDeny").await;

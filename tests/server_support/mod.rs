@@ -239,6 +239,15 @@ impl Broker {
         pages * 4096
     }
 
+    /// The same without pages of the program itself, which are read as each part of it is first used.
+    pub fn own_bytes(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.process.id());
+        let text = std::fs::read_to_string(path).expect("it runs on Linux");
+        let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        let kilobytes = line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok());
+        kilobytes.expect("kilobytes") * 1024
+    }
+
     /// Files, sockets among them, that the process has open.
     pub fn open_files(&self) -> usize {
         let path = format!("/proc/{}/fd", self.process.id());

@@ -3,31 +3,51 @@
 use super::refuse;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
-use crate::broker::effect::Out;
-use crate::broker::event::Event;
+use crate::broker::effect::{Effect, Out};
+use crate::broker::event::{Act, Event};
 use crate::broker::facts::{Fact, Maker};
-use crate::broker::guard::{Aspect, BY_CONDITION, BY_QUOTA, Guard, Guarded, truth};
-use crate::broker::ids::{ExchangeId, QueueId, SessionId};
+use crate::broker::guard::{Aspect, BY_CONDITION, BY_QUOTA, Guard, Guarded, Ruled, truth};
+use crate::broker::ids::{ConnectionKey, ExchangeId, QueueId, SessionId};
 use crate::broker::management::Import;
 use crate::broker::queue::policy::Policy;
 use crate::wire::{ErrorCode, QueueDeclare, Text};
+
+/// For whom a command with conditions is done.
+#[derive(Clone, Copy)]
+pub(super) enum By {
+    /// A session.
+    Session(SessionId),
+    /// Somebody who asked this agent.
+    Agent(ConnectionKey),
+}
+
+/// What is decided of, in the words of ACL files.
+struct Asked<'a> {
+    action: &'static str,
+    object: &'static str,
+    name: &'a Text,
+}
 
 impl Core {
     /// A command with conditions, of a session or of management.
     pub(super) fn guarded(
         &mut self,
-        by: Option<SessionId>,
+        by: By,
         guarded: Guarded,
         out: &mut Out,
     ) -> Result<(), Refusal> {
+        let teller = match by {
+            By::Session(id) => self.session_mut(id).connection,
+            By::Agent(agent) => agent,
+        };
         match guarded {
             Guarded::QueueDeclare { declare, quota } => {
                 self.check_quota(&declare, quota)?;
                 let name = declare.queue.clone();
                 let was_there = self.queue_names.contains_key(&name);
                 let declared = match by {
-                    Some(id) => self.queue_declare(id, declare, out),
-                    None => self.create_queue(&declare),
+                    By::Session(id) => self.queue_declare(id, declare, out),
+                    By::Agent(_) => self.create_queue(&declare),
                 };
                 if !was_there && let Some(queue) = self.queue_names.get(&name).copied() {
                     self.note_maker(queue);
@@ -35,14 +55,14 @@ impl Core {
                 declared
             }
             Guarded::QueueDelete { delete, guard } => {
-                self.check_queue(&delete.queue, &guard)?;
+                self.check_queue(teller, &delete.queue, &guard, out)?;
                 match by {
-                    Some(id) => self.queue_delete(id, &delete, out),
-                    None => self.delete_queue(&delete, out),
+                    By::Session(id) => self.queue_delete(id, &delete, out),
+                    By::Agent(_) => self.delete_queue(&delete, out),
                 }
             }
             Guarded::ExchangeDelete { delete, guard } => {
-                self.check_exchange(&delete.exchange, &guard)?;
+                self.check_exchange(teller, &delete.exchange, &guard, out)?;
                 self.exchange_delete(&delete)
             }
         }
@@ -85,18 +105,54 @@ impl Core {
         self.denied("queue create", BY_QUOTA)
     }
 
-    /// What is not there has no aspects. Where only what has some may be deleted, it is denied as what has
-    /// others is: nobody finds out by asking which names are taken.
-    fn check_absent(&self, what: &str, guard: &Guard) -> Result<(), Refusal> {
-        match guard.allows(&[]) {
+    /// Decides a command by its conditions, and says so to whoever serves its client where that is asked
+    /// for. What is not there has no aspects. Where only what has some may be deleted, it is denied as what
+    /// has others is: nobody finds out by asking which names are taken.
+    fn rule(
+        &self,
+        teller: ConnectionKey,
+        guard: &Guard,
+        of: &Asked<'_>,
+        aspects: &[(Aspect, &str)],
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let ruling = guard.ruling(aspects);
+        if ruling.is_told() {
+            let act = Act {
+                user: self.requester().user,
+                action: of.action.into(),
+                object: of.object.into(),
+                name: of.name.clone(),
+            };
+            let told = Ruled {
+                act,
+                is_allowed: ruling.is_allowed(),
+            };
+            out.effects.push((teller, Effect::Ruled(Box::new(told))));
+        }
+        match ruling.is_allowed() {
             true => Ok(()),
-            false => Err(self.denied(what, BY_CONDITION)),
+            false => {
+                let what = format!("{} {}", of.object, of.action);
+                Err(self.denied(&what, BY_CONDITION))
+            }
         }
     }
 
-    fn check_queue(&self, name: &Text, guard: &Guard) -> Result<(), Refusal> {
+    fn check_queue(
+        &self,
+        teller: ConnectionKey,
+        name: &Text,
+        guard: &Guard,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let of = Asked {
+            action: "delete",
+            object: "queue",
+            name,
+        };
         let Some(id) = self.queue_names.get(name).copied() else {
-            return self.check_absent("queue delete", guard);
+            return self.rule(teller, guard, &of, &[], out);
         };
         let queue = self.queue(id);
         let policy = match queue.policy {
@@ -111,20 +167,28 @@ impl Core {
             (Aspect::PolicyType, policy),
             (Aspect::Alternate, self.name_of_alternate(queue.alternate)),
         ];
-        match guard.allows(&aspects) {
-            true => Ok(()),
-            false => Err(self.denied("queue delete", BY_CONDITION)),
-        }
+        self.rule(teller, guard, &of, &aspects, out)
     }
 
-    fn check_exchange(&self, name: &Text, guard: &Guard) -> Result<(), Refusal> {
+    fn check_exchange(
+        &self,
+        teller: ConnectionKey,
+        name: &Text,
+        guard: &Guard,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
         if name.is_empty() {
             // No right is asked for what nobody can do.
             return Ok(());
         }
+        let of = Asked {
+            action: "delete",
+            object: "exchange",
+            name,
+        };
         let found = self.exchange_named(name).ok();
         let Some(exchange) = found.and_then(|id| self.exchanges.get(id.0)) else {
-            return self.check_absent("exchange delete", guard);
+            return self.rule(teller, guard, &of, &[], out);
         };
         let aspects = [
             (Aspect::Durable, truth(exchange.is_durable)),
@@ -134,22 +198,27 @@ impl Core {
                 self.name_of_alternate(exchange.alternate),
             ),
         ];
-        match guard.allows(&aspects) {
-            true => Ok(()),
-            false => Err(self.denied("exchange delete", BY_CONDITION)),
-        }
+        self.rule(teller, guard, &of, &aspects, out)
     }
 
     /// Whether messages of a queue may be routed anew to its alternate exchange.
-    pub(super) fn check_rerouting(&self, queue: &Text, guard: &Guard) -> Result<(), Refusal> {
-        let Some(id) = self.queue_names.get(queue).copied() else {
-            return self.check_absent("queue reroute", guard);
+    pub(super) fn check_rerouting(
+        &self,
+        teller: ConnectionKey,
+        queue: &Text,
+        guard: &Guard,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let of = Asked {
+            action: "reroute",
+            object: "queue",
+            name: queue,
         };
-        let alternate = self.queue(id).alternate;
-        match guard.allows(&[(Aspect::Alternate, self.name_of_alternate(alternate))]) {
-            true => Ok(()),
-            false => Err(self.denied("queue reroute", BY_CONDITION)),
-        }
+        let Some(id) = self.queue_names.get(queue).copied() else {
+            return self.rule(teller, guard, &of, &[], out);
+        };
+        let alternate = self.name_of_alternate(self.queue(id).alternate);
+        self.rule(teller, guard, &of, &[(Aspect::Alternate, alternate)], out)
     }
 
     /// As rules have it: empty for none.

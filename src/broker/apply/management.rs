@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::guarded::By;
 use super::refuse;
 use crate::broker::command::Refusal;
 use crate::broker::core::{Acting, Core};
@@ -228,7 +229,7 @@ impl Core {
                     found.ok_or_else(|| refuse(ErrorCode::NOT_FOUND, "the session is gone"))?;
                 self.end_session(session, true, out);
             }
-            Action::Guarded(guarded) => self.guarded(None, *guarded, out)?,
+            Action::Guarded(guarded) => self.guarded(By::Agent(agent), *guarded, out)?,
             Action::Redirect(redirect) => self.redirect(&redirect, out)?,
             Action::Stop(member) => self.stop_members(member, out)?,
             Action::TakeOut(member) => self.take_out_member(member)?,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::guarded::By;
 use super::refuse;
 use crate::broker::branch::DtxRequest;
 use crate::broker::command::{ConnectionDetails, ConnectionRecord, Refusal, Request};
@@ -280,7 +281,7 @@ impl Core {
             }
             Request::Nothing => Ok(()),
             Request::Dtx(request) => self.dtx(id, command, *request, out),
-            Request::Guarded(guarded) => self.guarded(Some(id), *guarded, out),
+            Request::Guarded(guarded) => self.guarded(By::Session(id), *guarded, out),
         }
     }
 

@@ -26,7 +26,7 @@ impl Core {
         out: &mut Out,
     ) -> Result<Option<u64>, Refusal> {
         if let Destination::AlternateIf(guard) = &take.to {
-            self.check_rerouting(&take.queue, guard)?;
+            self.check_rerouting(agent, &take.queue, guard, out)?;
         }
         let id = self.queue_named(&take.queue)?;
         let (source, alternate) = (self.queue(id).reference, self.queue(id).alternate);

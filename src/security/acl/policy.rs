@@ -14,7 +14,7 @@ use super::names::{Action, Decision, Object, Property};
 use super::rules::{Properties, Rules};
 use crate::broker::Refusal;
 use crate::broker::event::{Act, Event};
-use crate::broker::guard::{BY_CONDITION, BY_QUOTA};
+use crate::broker::guard::{BY_CONDITION, BY_QUOTA, Ruled};
 use crate::broker::tally::Tally;
 use crate::security::files;
 use crate::security::witness::Witness;
@@ -188,30 +188,40 @@ impl Acl {
 
     fn note(&self, decision: Decision, user: &str, (action, object): (Action, Object), name: &str) {
         if decision.is_logged() {
-            let does = match decision.is_allowed() {
-                true => "Allow",
-                false => "Deny",
+            let act = Act {
+                user: user.into(),
+                action: action.name().into(),
+                object: object.name().into(),
+                name: name.into(),
             };
-            tracing::info!(
-                target: "Security",
-                "ACL {does} id:{user} action:{action} ObjectType:{object} Name:{name}"
-            );
-            self.tell(|| {
-                let act = Act {
-                    user: user.into(),
-                    action: action.name().into(),
-                    object: object.name().into(),
-                    name: cut(name, NAME_BYTES_MAX).into(),
-                };
-                match decision.is_allowed() {
-                    true => Event::Allow(act),
-                    false => Event::Deny(act),
-                }
-            });
+            let is_allowed = decision.is_allowed();
+            self.note_ruling(Ruled { act, is_allowed });
         }
         if !decision.is_allowed() {
             self.note_denial();
         }
+    }
+
+    /// Tells of a decision of a rule that asks for it. One of the core's comes here as its effect; a
+    /// denial of it is counted when the refusal comes.
+    pub fn note_ruling(&self, ruled: Ruled) {
+        let Ruled { act, is_allowed } = ruled;
+        let does = match is_allowed {
+            true => "Allow",
+            false => "Deny",
+        };
+        tracing::info!(
+            target: "Security",
+            "ACL {does} id:{} action:{} ObjectType:{} Name:{}", act.user, act.action, act.object, act.name
+        );
+        self.tell(|| {
+            let name = cut(&act.name, NAME_BYTES_MAX).into();
+            let act = Act { name, ..act };
+            match is_allowed {
+                true => Event::Allow(act),
+                false => Event::Deny(act),
+            }
+        });
     }
 
     /// What management's method `Lookup` answers: the decision's name. Nothing is counted.

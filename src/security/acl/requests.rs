@@ -2,11 +2,11 @@
 
 use std::fmt::Display;
 
-use super::names::{Action, Object, Property, RuleProperty};
+use super::names::{Action, Decision, Object, Property, RuleProperty};
 use super::rules::{Properties, Rules};
 use super::text::{self, Substitutes};
 use crate::broker::arguments::{self, flag, number, text as text_of};
-use crate::broker::guard::{Aspect, Clause, Guard, Guarded, truth};
+use crate::broker::guard::{Aspect, Clause, Guard, Guarded, Ruling, truth};
 use crate::wire::{Command, ExchangeDeclare, Map, QueueDeclare, Text};
 
 /// Conditions of one command: a file with more rules about deletion for one user is taken to deny it.
@@ -243,7 +243,7 @@ fn put_files(properties: &mut Properties, given: &Map, is_durable: bool) {
 }
 
 /// What the rules say of an act on what has this name, as far as it depends on what is there. None: it is
-/// denied whatever is there, or has too many conditions.
+/// denied whatever is there and nobody is told why, or has too many conditions.
 pub fn conditions(
     rules: &Rules,
     user: &str,
@@ -258,7 +258,7 @@ pub fn conditions(
             wanted.is_none_or(|wanted| text::is_matched(&substitutes.put_into(wanted), name))
         })
         .map(|rule| Clause {
-            is_allowed: rule.decision.is_allowed(),
+            ruling: ruling(rule.decision),
             wanted: rule
                 .properties
                 .iter()
@@ -269,9 +269,18 @@ pub fn conditions(
                 .collect(),
         })
         .collect();
-    let otherwise = rules.mode.is_allowed();
-    let is_possible = otherwise || clauses.iter().any(|clause| clause.is_allowed);
-    (is_possible && clauses.len() <= CLAUSES_MAX).then_some(Guard { clauses, otherwise })
+    let otherwise = ruling(rules.mode);
+    let mut all = clauses
+        .iter()
+        .map(|clause| clause.ruling)
+        .chain([otherwise]);
+    // One that denies whatever comes is proposed all the same where it depends which rule is to be told of.
+    let is_open = all.any(|ruling| ruling.is_allowed() || ruling.is_told());
+    (is_open && clauses.len() <= CLAUSES_MAX).then_some(Guard { clauses, otherwise })
+}
+
+fn ruling(decision: Decision) -> Ruling {
+    Ruling::new(decision.is_allowed(), decision.is_logged())
 }
 
 /// A deletion with what the rules say of what may be deleted. None: as for [`conditions`].

@@ -1,7 +1,7 @@
 //! Who has failed to prove who he is, and how often.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use crate::security::limits::{
     FAILING_MAX, FAILURES_MAX, FAILURES_MILLISECONDS, HOST_FAILURES_MAX,
@@ -51,7 +51,22 @@ impl<K: Ord + Clone> Counts<K> {
     }
 }
 
-/// Failures by address, and by user and address.
+/// Octets of an address of IPv6 by which its network is known: one host may have all that begin so.
+const NETWORK_BYTES: usize = 8;
+
+/// What counts as one address: of IPv6 a network of 64 bits.
+pub fn network(host: IpAddr) -> IpAddr {
+    match host.to_canonical() {
+        IpAddr::V6(host) => {
+            let mut octets = host.octets();
+            octets[NETWORK_BYTES..].fill(0);
+            Ipv6Addr::from(octets).into()
+        }
+        host => host,
+    }
+}
+
+/// Failures by address, and by user and address. See [`network`].
 #[derive(Debug, Default)]
 pub struct Failures {
     hosts: Counts<IpAddr>,
@@ -62,6 +77,7 @@ pub struct Failures {
 impl Failures {
     /// Somebody has failed, at a time in milliseconds: who he said he is, empty when he did not say.
     pub fn note(&mut self, host: IpAddr, claimed: &Text, now: u64) {
+        let host = network(host);
         self.total += 1;
         self.hosts.note(host, now);
         if !claimed.is_empty() {
@@ -71,12 +87,13 @@ impl Failures {
 
     /// Whether an address has failed too often to be listened to, whoever it is.
     pub fn is_shut_out(&self, host: IpAddr, now: u64) -> bool {
-        self.hosts.has_reached(&host, HOST_FAILURES_MAX, now)
+        self.hosts
+            .has_reached(&network(host), HOST_FAILURES_MAX, now)
     }
 
     /// Whether a user has failed too often from an address to be listened to there.
     pub fn is_user_shut_out(&self, host: IpAddr, user: &Text, now: u64) -> bool {
-        let key = (host, user.clone());
+        let key = (network(host), user.clone());
         self.users.has_reached(&key, FAILURES_MAX, now)
     }
 
@@ -109,6 +126,16 @@ mod tests {
         assert!(!failures.is_user_shut_out(host(1), &ann, FAILURES_MILLISECONDS));
         failures.note(host(1), &ann, FAILURES_MILLISECONDS);
         assert!(!failures.is_user_shut_out(host(1), &ann, FAILURES_MILLISECONDS));
+    }
+
+    #[test]
+    fn a_network_of_ipv6_counts_as_one_address() {
+        let ann = Text::from("ann");
+        let of = |n: u16, network: u16| IpAddr::from([0x2001, 0xdb8, 0, network, 0, 0, 0, n]);
+        let mut failures = Failures::default();
+        (0..FAILURES_MAX).for_each(|n| failures.note(of(n as u16, 1), &ann, 0));
+        assert!(failures.is_user_shut_out(of(9999, 1), &ann, 0));
+        assert!(!failures.is_user_shut_out(of(0, 2), &ann, 0));
     }
 
     #[test]

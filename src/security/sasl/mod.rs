@@ -25,7 +25,7 @@ use super::limits;
 use super::users::{User, UsersFile, check_name};
 use crate::wire::Text;
 
-pub use self::failures::Failures;
+pub use self::failures::{Failures, network};
 
 /// The user of whoever gives no name.
 pub const ANONYMOUS: &str = "anonymous";
@@ -274,10 +274,11 @@ impl Exchange {
 
     /// The peer has answered a challenge.
     pub fn respond(&mut self, response: &[u8]) -> Step {
+        let state = std::mem::replace(&mut self.state, State::Over);
         if response.len() > limits::RESPONSE_BYTES_MAX {
             return Step::Failed("a response that is too long");
         }
-        match std::mem::replace(&mut self.state, State::Over) {
+        match state {
             State::Open(mut exchange) => {
                 let step = exchange.respond(response);
                 self.state = State::Open(exchange);

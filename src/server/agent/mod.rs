@@ -272,8 +272,13 @@ impl<'a> Seated<'a> {
         self.is_ended = outstanding.is_ended;
         let mut requests: BTreeMap<ConnectionNumber, Owed> = BTreeMap::new();
         for effect in effects {
-            let Effect::Agent(told) = effect else {
-                continue;
+            let told = match effect {
+                Effect::Agent(told) => told,
+                Effect::Ruled(ruled) => {
+                    self.shared.rights.acl.note_ruling(*ruled);
+                    continue;
+                }
+                _ => continue,
             };
             match *told {
                 ForAgent::Request {

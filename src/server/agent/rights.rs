@@ -441,7 +441,10 @@ fn check_taking(acl: &Acl, requester: &Requester, action: &mut Action) -> Result
         let (rules, act) = (acl.rules(), (acl::Action::Reroute, Object::Queue));
         if rules.asks_properties(&requester.user, act.0, act.1) {
             let found = conditions(&rules, &requester.user, act, &take.queue);
-            let denied = || not_allowed(requester, act.0);
+            let denied = || {
+                acl.note_denial();
+                not_allowed(requester, act.0)
+            };
             take.to = Destination::AlternateIf(found.ok_or_else(denied)?);
             return Ok(());
         }

@@ -109,7 +109,7 @@ impl Driver {
         let shared = self.shared.clone();
         tokio::select! {
             biased;
-            Ok(_turn) = shared.turns.acquire() => match self.proof.take() {
+            _turn = shared.turns.take(self.host) => match self.proof.take() {
                 Some(Proof::Start(mechanism, response)) => {
                     self.exchange(|exchange| exchange.start(&mechanism, response.as_deref()));
                 }

@@ -97,7 +97,7 @@ async fn proved(peer: &Peer, head: &HeaderMap, shared: &Shared) -> Result<Text, 
         None if is_shown() => (external, Vec::new()),
         None => return Err(unproved("name and password are asked for (Basic)")),
     };
-    let _turn = shared.turns.acquire().await;
+    let _turn = shared.turns.take(host).await;
     if shared.failures.lock().is_shut_out(host, now) {
         return Err(unproved("too many failures from there, for a while"));
     }
