@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use super::reach::{OneWay, Reminder};
+use super::words::Refusal;
 use super::{Newcomer, Plane, State};
 use crate::broker::ids::MemberId;
 use crate::broker::level::{self, Level, Levels, LevelsOf};
@@ -64,7 +65,7 @@ pub async fn run(
         said.tell_level(&live);
         let takes_part = parts(&view.configuration).contains(&plane.member);
         if said.has_taken_part && !takes_part {
-            plane.note_taken_out();
+            plane.note_out(Refusal::Left);
         }
         said.has_taken_part = takes_part;
         *known_hosts.write() = plane.membership(live.group(), &view);
