@@ -16,8 +16,12 @@ mod server_raft {
     mod joined;
     mod kills;
     mod large;
+    mod managed;
     mod order;
     mod reach;
+    #[allow(dead_code)]
+    #[path = "../server_management/console.rs"]
+    mod console;
     #[allow(dead_code)]
     #[path = "../server_resume/relay.rs"]
     mod relay;
