@@ -9,6 +9,9 @@ mod server_raft {
     mod anew;
     mod attacked;
     mod belonging;
+    #[allow(dead_code)]
+    #[path = "../server_management/console.rs"]
+    mod console;
     pub mod fanned_out;
     pub mod faults;
     mod forming;
@@ -19,9 +22,6 @@ mod server_raft {
     mod managed;
     mod order;
     mod reach;
-    #[allow(dead_code)]
-    #[path = "../server_management/console.rs"]
-    mod console;
     #[allow(dead_code)]
     #[path = "../server_resume/relay.rs"]
     mod relay;

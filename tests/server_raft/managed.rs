@@ -1,12 +1,13 @@
 //! Whichever member is asked, management sees one broker.
 
+use ferrymq::client::Subscription;
 use ferrymq::wire::{Map, Value};
 
-use super::console::Console;
+use super::console::{Console, list, listen, next, object_name, session as listener};
 use super::faults::kill;
 use super::members::Members;
 use crate::durable_support::{declare, durable_queue, session};
-use crate::server_support::Broker;
+use crate::server_support::{Broker, PATIENCE};
 
 /// How a member names a queue, in whole.
 async fn named(broker: &Broker, queue: &str) -> Map {
@@ -36,4 +37,56 @@ async fn objects_are_called_the_same_by_all_members_however_often_one_has_starte
     for broker in &brokers {
         assert_eq!(named(broker, "q").await, before);
     }
+}
+
+/// Waits until a connection of a client with this peer's port is told of, as one that is there or is gone.
+async fn told_of(told: &mut Subscription, port: &str, is_gone: bool) {
+    let is_meant = |object: &Map| {
+        let deleted = object.get("_delete_ts").and_then(Value::as_u64);
+        object_name(object).ends_with(port) && deleted.is_some_and(|at| (at > 0) == is_gone)
+    };
+    let all = async { while !list(&next(told).await.body_bytes()).iter().any(is_meant) {} };
+    let in_time = tokio::time::timeout(PATIENCE, all).await;
+    in_time.unwrap_or_else(|_| panic!("nobody tells of {port}, gone: {is_gone}"));
+}
+
+/// The connections that a member knows of.
+async fn connections(broker: &Broker) -> Vec<String> {
+    let mut console = Console::open(broker).await;
+    let names = console.names("connection").await;
+    names.into_iter().collect()
+}
+
+#[tokio::test]
+async fn what_goes_with_the_member_that_tells_is_told_by_another() {
+    let members = Members::new(
+        3,
+        &["--mgmt-pub-interval", "1", "--cluster-down-after", "1"],
+    );
+    let mut brokers = members.start_all();
+    // The agent of the member with the smallest id tells for all.
+    let ids = brokers.iter_mut().map(|broker| {
+        let line = broker.log_line("This is member ");
+        let (_, id) = line.rsplit_once(' ').expect("its id");
+        u64::from_str_radix(id, 16).expect("a number")
+    });
+    let ids: Vec<u64> = ids.collect();
+    let first = (0..3).min_by_key(|n| ids[*n]).expect("there are three");
+    let (_client, listening) = listener(&brokers[(first + 1) % 3]).await;
+    let key = "agent.ind.data.org_apache_qpid_broker.connection.#";
+    let (_, mut told) = listen(&listening, "qmf.default.topic", key).await;
+    let before = connections(&brokers[(first + 1) % 3]).await;
+    let client = session(&brokers[first]).await;
+    let now = connections(&brokers[first]).await;
+    let at = format!(":{}-", brokers[first].address().port());
+    let mut its = now
+        .iter()
+        .filter(|name| name.contains(&at) && !before.contains(name));
+    let its = its.next().expect("it is connected");
+    let (_, port) = its.rsplit_once(':').expect("a port");
+    let port = format!(":{port}");
+    told_of(&mut told, &port, false).await;
+    kill(&mut brokers[first]);
+    told_of(&mut told, &port, true).await;
+    drop(client);
 }
