@@ -1,6 +1,7 @@
 //! Whichever member is asked, management sees one broker.
 
-use ferrymq::client::Subscription;
+use ferrymq::client::{Client, Options, Subscription, unique_name};
+use ferrymq::wire::url::Url;
 use ferrymq::wire::{Map, Value};
 
 use super::console::{Console, list, listen, next, object_name, session as listener};
@@ -89,4 +90,30 @@ async fn what_goes_with_the_member_that_tells_is_told_by_another() {
     kill(&mut brokers[first]);
     told_of(&mut told, &port, true).await;
     drop(client);
+}
+
+/// Whether somebody is let in at a member.
+async fn is_let_in(broker: &Broker) -> Option<Client> {
+    let url = Url::parse(&broker.address().to_string()).expect("a URL");
+    Client::connect(&url, &Options::default()).await.ok()
+}
+
+#[tokio::test]
+async fn a_limit_of_connections_holds_for_all_members_together() {
+    let members = Members::new(3, &["--connection-limit-per-user", "3"]);
+    let brokers = members.start_all();
+    let mut clients = Vec::new();
+    for broker in &brokers {
+        let client = is_let_in(broker).await.expect("there are two");
+        let session = client.session(&unique_name("limit")).await;
+        clients.push((client, session.expect("it is let in")));
+    }
+    // What the last has done comes behind what the others did: its member knows of them.
+    declare(&clients[2].1, durable_queue("q")).await;
+    assert!(is_let_in(&brokers[2]).await.is_none(), "it is the fourth");
+    let (first, _) = clients.remove(0);
+    first.close().await;
+    let room = async { while is_let_in(&brokers[2]).await.is_none() {} };
+    let room = tokio::time::timeout(PATIENCE, room).await;
+    room.expect("the place of one that has ended is not free");
 }
