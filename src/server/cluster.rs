@@ -114,7 +114,7 @@ impl Cluster {
         let plane = Arc::new(plane.with_plant(planted.member));
         let mut tasks = JoinSet::new();
         listen(options, &plane, &mut tasks)?;
-        notice!("Cluster", "This is member {:x}", id.0.0);
+        notice!("Cluster", "This is member {:016x}", id.0.0);
         let live = match plane.resume()? {
             Some(live) => live,
             None => forming::run(&plane, core_options).await?,

@@ -38,7 +38,7 @@ impl Seated<'_> {
             return Ok(Some(Action::Stop(None)));
         };
         let mut members = membership.members.iter();
-        // Other views write zeros in front.
+        // Whether or not somebody has left the zeros in front.
         let number = u64::from_str_radix(wanted, 16);
         match members.find(|member| number == Ok(member.id)) {
             Some(member) => Ok(Some(Action::Stop(Some(MemberId(member.id))))),

@@ -191,7 +191,7 @@ async fn carry(plane: &Plane, live: &Live, (address, met): (&Address, Met)) -> C
     let carrying = Carrying { live, outgoing };
     notice!(
         "Cluster",
-        "Connected to member {:x} at {}",
+        "Connected to member {:016x} at {}",
         peer.0,
         hello.address
     );

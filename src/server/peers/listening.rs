@@ -74,7 +74,7 @@ async fn serve(stream: TcpStream, from: SocketAddr, plane: Arc<Plane>, is_known:
     match listen(&plane, &mut met, &hearing).await {
         Ok(()) => {}
         Err(Failure::Broken(why)) => {
-            tracing::debug!(target: "Cluster", "the connection of member {:x} ends: {why}", peer.0);
+            tracing::debug!(target: "Cluster", "the connection of member {:016x} ends: {why}", peer.0);
         }
         Err(why) => plane.log_refusal(&from, &why),
     }
@@ -116,7 +116,7 @@ fn message(plane: &Plane, peer: MemberId, octets: &Bytes) -> Result<(), Failure>
     taken.map_err(|why| {
         tracing::error!(
             target: "Cluster",
-            "member {:x} sends what no member sends, its fault or the network's: {why}",
+            "member {:016x} sends what no member sends, its fault or the network's: {why}",
             peer.0
         );
         Failure::Broken(why)

@@ -222,7 +222,7 @@ impl Plane {
     /// A member with its address, and why it is not reached there, as far as that is known.
     pub(super) fn named(&self, member: MemberId) -> String {
         let state = self.state.lock();
-        let mut text = format!("{:x}", member.0);
+        let mut text = format!("{:016x}", member.0);
         if let Some(address) = state.book.address(member) {
             // Writing to a string does not fail.
             let _ = write!(text, " at {address}");
