@@ -403,12 +403,15 @@ fn a_cluster_shows_its_members_and_which_of_them_is_asked() {
     assert_eq!(cluster.name.key(), key);
     let shown = [
         ("clusterName", "green"),
-        ("clusterID", "abc"),
-        ("memberID", "1f"),
+        ("clusterID", "0000000000000abc"),
+        ("memberID", "000000000000001f"),
         ("publishedURL", "amqp:tcp:a:1"),
         ("status", "ACTIVE"),
         ("members", "amqp:tcp:a:1;b"),
-        ("memberIDs", "1f;2f;3f"),
+        (
+            "memberIDs",
+            "000000000000001f;000000000000002f;000000000000003f",
+        ),
     ];
     for (name, expected) in shown {
         assert_eq!(text(cluster, name), expected);

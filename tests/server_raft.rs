@@ -9,6 +9,9 @@ mod server_raft {
     mod anew;
     mod attacked;
     mod belonging;
+    #[allow(dead_code)]
+    #[path = "../server_management/console.rs"]
+    mod console;
     pub mod fanned_out;
     pub mod faults;
     mod forming;
@@ -16,6 +19,7 @@ mod server_raft {
     mod joined;
     mod kills;
     mod large;
+    mod managed;
     mod order;
     mod reach;
     #[allow(dead_code)]

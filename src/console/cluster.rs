@@ -40,9 +40,7 @@ pub(super) fn run(asking: &Asking<'_>, cluster: &Cluster) -> Result<(), Failure>
                 let reason = format!("no member is called {}", named.name);
                 return Err(Failure::new(Exit::NotFound, "not_found", reason));
             }
-            // QMF's name of a member is the number without zeros in front.
-            let id = named.name.trim_start_matches('0');
-            call(asking, "stopClusterNode", &json!({"brokerId": id}))
+            call(asking, "stopClusterNode", &json!({"brokerId": named.name}))
         }
         Cluster::StopAll(wait) => {
             call(asking, "stopFullCluster", &json!({}))?;

@@ -150,7 +150,7 @@ pub struct Agent {
 impl Agent {
     /// Of this broker.
     pub fn new(identity: Identity, told: Told) -> Self {
-        let numbers = qmf1::Numbers::new(identity.epoch);
+        let numbers = qmf1::Numbers::new(identity.numbering);
         Agent {
             identity,
             told,

@@ -26,6 +26,9 @@ pub struct Identity {
     pub broker: [u8; 16],
     /// Counts the broker's starts, from 1 to 4095 and over again, as it has 12 bits in version 1.
     pub epoch: u16,
+    /// What tells the object numbers of this agent from those of others of its name, in version 1: the
+    /// epoch, unless agents of several members have one name.
+    pub numbering: u16,
     instance: String,
     called: AgentName,
 }
@@ -65,11 +68,22 @@ impl Identity {
     /// Of the broker with this identity. Of `epoch`, 12 bits count; 0 becomes 1.
     pub fn new(broker: [u8; 16], epoch: u16) -> Self {
         let instance = UuidText(&broker).to_string();
+        let epoch = in_12_bits(epoch);
         Identity {
             broker,
-            epoch: (epoch & 0xfff).max(1),
+            epoch,
+            numbering: epoch,
             called: AgentName::new(format!("{VENDOR}:{PRODUCT}:{instance}").into()),
             instance,
+        }
+    }
+
+    /// Of one of several agents that have one name and one epoch, and each its own numbers of objects. Of
+    /// `numbering`, 12 bits count; 0 becomes 1.
+    pub fn of_several(broker: [u8; 16], epoch: u16, numbering: u16) -> Self {
+        Identity {
+            numbering: in_12_bits(numbering),
+            ..Identity::new(broker, epoch)
         }
     }
 
@@ -113,4 +127,8 @@ impl Identity {
 /// A name as one word of a routing key.
 fn key(name: &str) -> String {
     name.replace('.', "_")
+}
+/// What has room in version 1.
+fn in_12_bits(number: u16) -> u16 {
+    (number & 0xfff).max(1)
 }

@@ -127,10 +127,10 @@ impl Told {
     pub fn text(&self) -> String {
         let found = &self.found;
         let members = found.configuration.voters.iter();
-        let members: Vec<String> = members.map(|id| format!("{id:x}")).collect();
+        let members: Vec<String> = members.map(|id| format!("{id:016x}")).collect();
         let wall = found.wall.map(log::time_text);
         let there = format!(
-            "Member {:x} of group {:x}, whose members are {}: {} queues, the last entry is {} of term {}, \
+            "Member {:016x} of group {:016x}, whose members are {}: {} queues, the last entry is {} of term {}, \
              ordered at {}; {} is known to be in the order.",
             found.voter.member.0,
             found.voter.group,
@@ -152,7 +152,7 @@ impl Told {
                     .to_owned()
             }
             Some((Voter { group, member }, old)) => format!(
-                "It is member {:x} of the new group {group:x} now. The store as it was is {}. Start this \
+                "It is member {:016x} of the new group {group:016x} now. The store as it was is {}. Start this \
                  broker with the options it had, then the others with empty data directories: they join. A \
                  store of the old group is refused.",
                 member.0,
@@ -164,7 +164,7 @@ impl Told {
 
     /// For programs.
     pub fn json(&self) -> Json {
-        let hex = |id: u64| format!("{id:x}");
+        let hex = |id: u64| format!("{id:016x}");
         let found = &self.found;
         let members = found.configuration.voters.iter();
         let begun = self.begun.as_ref().map(|(Voter { group, member }, old)| {

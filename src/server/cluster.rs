@@ -114,7 +114,7 @@ impl Cluster {
         let plane = Arc::new(plane.with_plant(planted.member));
         let mut tasks = JoinSet::new();
         listen(options, &plane, &mut tasks)?;
-        notice!("Cluster", "This is member {:x}", id.0.0);
+        notice!("Cluster", "This is member {:016x}", id.0.0);
         let live = match plane.resume()? {
             Some(live) => live,
             None => forming::run(&plane, core_options).await?,
@@ -139,7 +139,7 @@ impl Cluster {
         };
         tokio::select! {
             ready = cluster.wait_until_ready() => ready?,
-            () = cluster.taken_out() => return Err(format!("{shown}: {}", Refusal::Left)),
+            why = cluster.out() => return Err(format!("{shown}: {why}")),
         }
         Ok(cluster)
     }
@@ -149,9 +149,10 @@ impl Cluster {
         self.live.clone()
     }
 
-    /// Waits until this member takes part no more, management having taken it out.
-    pub async fn taken_out(&self) {
-        self.plane.taken_out().await;
+    /// Waits until this member takes part no more, management having taken it out, or must not begin to;
+    /// gives why.
+    pub async fn out(&self) -> Refusal {
+        self.plane.out().await
     }
 
     async fn wait_until_ready(&self) -> Result<(), String> {

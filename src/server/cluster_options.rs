@@ -98,6 +98,12 @@ impl Address {
         Ok(found.map(|address| address.ip()).collect())
     }
 
+    /// Whether it stands for all addresses of a machine, and so for none that others could reach.
+    fn is_unspecified(&self) -> bool {
+        let host: Result<IpAddr, _> = self.host.parse();
+        host.is_ok_and(|host| host.to_canonical().is_unspecified())
+    }
+
     /// One of a text: see [`address`].
     pub fn parse(text: &str) -> Option<Address> {
         address(text).ok()
@@ -130,6 +136,14 @@ impl ClusterOptions {
         let listed = self.cluster_peers.len();
         if listed > MEMBERS_MAX {
             return Err(format!("--cluster-peers: more than {MEMBERS_MAX} members"));
+        }
+        let mut told = self.cluster_peers.iter().chain(&self.cluster_listen);
+        if let Some(nowhere) = told.find(|address| address.is_unspecified()) {
+            return Err(format!(
+                "{nowhere} in --cluster-listen or --cluster-peers is the address of no machine: others are \
+                 told where a member listens, and know it by that. Name the address or the host by which \
+                 the others reach it"
+            ));
         }
         let is_there_twice = |at: usize| self.cluster_peers[..at].contains(&self.cluster_peers[at]);
         if (0..listed).any(is_there_twice) {
@@ -282,6 +296,16 @@ mod tests {
             "--cluster-peers 127.0.0.1",
         ] {
             assert!(parse(wrong).is_none(), "{wrong}");
+        }
+        for nowhere in ["0.0.0.0:1", "[::]:1"] {
+            let lines = [
+                format!("--cluster-listen {nowhere} --cluster-peers a:1,b:1"),
+                format!("--cluster-listen a:1 --cluster-peers a:1,{nowhere}"),
+            ];
+            for line in lines {
+                let refused = parse(&line).map(|options| options.check());
+                assert!(refused.is_some_and(|refused| refused.is_err()), "{line}");
+            }
         }
         let twice = "--cluster-listen a:1 --cluster-peers a:1,a:1";
         assert!(parse(twice).is_some_and(|options| options.check().is_err()));

@@ -139,6 +139,14 @@ pub const PEER_PING: std::time::Duration = std::time::Duration::from_secs(1);
 /// See [`PEER_PING`].
 pub const PEER_SILENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
+/// How long after a member was met in another life of its process something has to be heard of the former
+/// one, in milliseconds, so that it counts as a second process: what the former one has sent last may come
+/// later than its successor. And for how long that is waited for: whoever lives speaks each
+/// [`PEER_PING`].
+pub const COPY_HEARD_AFTER_MS: u64 = 200;
+/// See [`COPY_HEARD_AFTER_MS`].
+pub const COPY_HEARD_MS_MAX: u64 = 2_500;
+
 /// Between two attempts to reach a member: at first, and at most, doubling. A member that comes back
 /// is found within the longer.
 pub const PEER_REDIAL_MIN: std::time::Duration = std::time::Duration::from_millis(50);

@@ -105,7 +105,28 @@ fn is_missing(error: &io::Error) -> bool {
 /// EAFNOSUPPORT on Linux, which has no kind of its own.
 const ADDRESS_FAMILY_NOT_SUPPORTED: i32 = 97;
 
+/// Looks whether somebody else listens on `port` of one of `addresses`, for who will listen there later.
+///
+/// # Errors
+/// Where, and why it could not be listened on.
+pub fn look(addresses: &[(IpAddr, bool)], port: u16) -> Result<(), String> {
+    for (address, is_optional) in addresses {
+        let at = SocketAddr::new(*address, port);
+        match bound(at) {
+            Err(error) if !(*is_optional && is_missing(&error)) => {
+                return Err(format!("cannot listen on {at}: {error}"));
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
 fn bind(at: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    bound(at)?.listen(backlog)
+}
+
+fn bound(at: SocketAddr) -> io::Result<TcpSocket> {
     let socket = match at {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
@@ -113,5 +134,5 @@ fn bind(at: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     // Connections of a broker that has just stopped are no reason not to start.
     socket.set_reuseaddr(true)?;
     socket.bind(at)?;
-    socket.listen(backlog)
+    Ok(socket)
 }

@@ -95,6 +95,9 @@ async fn serve(options: Options, herald: &mut dyn Herald) -> Result<Ended, Strin
     let mut signals = Signals::catch()?;
     let places = places(&options)?;
     let (rights, sasl, tls) = security(&options)?;
+    if options.group == GroupKind::Raft {
+        look_at_ports(&options, &places, tls.as_ref())?;
+    }
     let mut sequencers = JoinSet::new();
     let known_hosts = KnownHosts::default();
     let started = tokio::select! {
@@ -131,8 +134,8 @@ async fn serve(options: Options, herald: &mut dyn Herald) -> Result<Ended, Strin
             notice!("Broker", "Shutting down: management asked for it");
             None
         }
-        () = taken_out(cluster.as_ref()) => {
-            notice!("Broker", "Shutting down: {}", Refusal::Left);
+        why = taken_out(cluster.as_ref()) => {
+            notice!("Broker", "Shutting down: {why}");
             None
         }
     };
@@ -157,10 +160,10 @@ async fn serve(options: Options, herald: &mut dyn Herald) -> Result<Ended, Strin
     Ok(ended)
 }
 
-/// Waits until the broker is taken out of its cluster; without one for ever.
-async fn taken_out(cluster: Option<&Cluster>) {
+/// Waits until the broker is taken out of its cluster, and gives why; without one for ever.
+async fn taken_out(cluster: Option<&Cluster>) -> Refusal {
     match cluster {
-        Some(cluster) => cluster.taken_out().await,
+        Some(cluster) => cluster.out().await,
         None => std::future::pending().await,
     }
 }
@@ -291,16 +294,35 @@ fn open_ports(
     Ok(ports)
 }
 
+/// The port for TLS, where it is configured and has a port of its own.
+fn secure_port(options: &Options, tls: Option<&Arc<Tls>>) -> Option<u16> {
+    let port = options.security.tls.ssl_port;
+    (tls.is_some() && (port == 0 || !options.port.contains(&port))).then_some(port)
+}
+
+/// Looks whether others listen on the ports. A member listens for clients when its cluster has taken it in;
+/// one that could not listen then would count for the majority, and be down.
+fn look_at_ports(options: &Options, places: &Places, tls: Option<&Arc<Tls>>) -> Result<(), String> {
+    for port in &options.port {
+        let looked = listen::look(&places.addresses, *port);
+        looked.map_err(|why| not_there("--port", &why))?;
+    }
+    if let Some(port) = secure_port(options, tls) {
+        let looked = listen::look(&places.addresses, port);
+        looked.map_err(|why| not_there("--ssl-port", &why))?;
+    }
+    http::look(&places.http)
+}
+
 /// Listens for TLS, where it is configured and has a port of its own.
 fn open_secure_port(
     options: &Options,
     places: &Places,
     tls: Option<&Arc<Tls>>,
 ) -> Result<Option<Port>, String> {
-    let port = options.security.tls.ssl_port;
-    if tls.is_none() || port != 0 && options.port.contains(&port) {
+    let Some(port) = secure_port(options, tls) else {
         return Ok(None);
-    }
+    };
     let backlog = options.connection_backlog;
     listen::listen(&places.addresses, port, backlog)
         .map(Some)

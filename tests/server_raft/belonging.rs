@@ -261,3 +261,68 @@ fn what_does_not_keep_strangers_out_is_refused_at_the_start() {
         broker.log_line(why);
     }
 }
+
+/// All of a directory at another place.
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    fs::create_dir_all(to).expect("it can be made");
+    for entry in fs::read_dir(from).expect("it is there") {
+        let entry = entry.expect("it is there");
+        let to = to.join(entry.file_name());
+        match entry.file_type().expect("it is there").is_dir() {
+            true => copy(&entry.path(), &to),
+            false => drop(fs::copy(entry.path(), to).expect("it can be copied")),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_copy_of_a_members_directory_is_listened_to_by_nobody_and_ends_and_its_place_is_free() {
+    let mut members = Members::new(3, &[]);
+    let mut brokers = members.start_all();
+    kill(&mut brokers[2]);
+    let of_copy = Directory::new();
+    copy(members.directories[2].path(), of_copy.path());
+    brokers[2] = members.start(2);
+    act_as_one(&brokers).await;
+    let own = std::mem::replace(&mut members.directories[2], of_copy);
+    let listed = members.ports[2];
+    members.ports[2] = Members::new(1, &[]).ports[0];
+    // It is told where the one is that it is a copy of.
+    members.ports.push(listed);
+    let mut copied = members.launch(2);
+    let is_copy =
+        "two processes have a store with the same id: the data directory of one is a copy";
+    copied.log_line(is_copy);
+    assert!(!copied.wait().success(), "{:#?}", copied.log());
+    brokers[2].log_line(is_copy);
+    for broker in &mut brokers {
+        let at = format!("at 127.0.0.1:{}", members.ports[2]);
+        let log = broker.log().join("\n");
+        assert!(broker.is_running() && !log.contains(&at), "{log}");
+    }
+    // Nobody believes that the member is where its copy was.
+    members.wipe(2);
+    let newcomer = members.start(2);
+    drop((newcomer, own));
+}
+
+#[tokio::test]
+async fn who_could_not_listen_for_clients_does_not_join() {
+    let members = Members::new(3, &["--cluster-size", "2"]);
+    let mut brokers: Vec<_> = (0..2).map(|n| members.launch(n)).collect();
+    for (member, broker) in brokers.iter_mut().enumerate() {
+        members.serves(member, broker);
+    }
+    let mut options = members.options(2);
+    let port = options.iter().position(|option| option == "--port");
+    let port = port.expect("it has one");
+    options[port + 1] = brokers[0].address().port().to_string();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let mut newcomer = Broker::launch_on(&options);
+    newcomer.log_line("Address already in use");
+    assert!(!newcomer.wait().success());
+    for broker in &mut brokers {
+        let log = broker.log().join("\n");
+        assert!(!log.contains("joins"), "{log}");
+    }
+}

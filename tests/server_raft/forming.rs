@@ -72,6 +72,30 @@ fn fewer_than_are_needed_form_no_group_and_end_well() {
     }
 }
 
+#[test]
+fn members_that_list_only_the_others_are_told_to_list_themselves() {
+    let members = Members::new(3, &[]);
+    let launch = |n: usize| {
+        let mut options = members.options(n);
+        let at = options
+            .iter()
+            .position(|option| option == "--cluster-peers");
+        let others = (0..3).filter(|other| *other != n);
+        let others = others.map(|other| format!("127.0.0.1:{}", members.ports[other]));
+        options[at.expect("it has peers") + 1] = others.collect::<Vec<_>>().join(",");
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        Broker::launch_on(&options)
+    };
+    let mut brokers: Vec<_> = (0..3).map(launch).collect();
+    for broker in &mut brokers {
+        broker.log_line("found itself at none of --cluster-peers");
+    }
+    for broker in &mut brokers {
+        broker.signal("TERM");
+        ended_well(broker);
+    }
+}
+
 #[tokio::test]
 async fn a_majority_that_is_enough_forms_a_group_and_the_last_joins_it() {
     let members = Members::new(3, &["--cluster-size", "2"]);

@@ -53,7 +53,7 @@ async fn a_member_that_connects_and_is_not_reached_is_told_of_with_where_and_why
             sleep(Duration::from_secs(1)).await;
         }
     });
-    let line = broker.log_line("Member 5 at 127.0.0.1:1 (");
+    let line = broker.log_line("Member 0000000000000005 at 127.0.0.1:1 (");
     assert!(
         line.contains("Connection refused") && line.contains("is not reached from here"),
         "{line}"
@@ -114,13 +114,13 @@ async fn a_member_that_is_reached_and_does_not_connect_back_is_told_of() {
     let found_at = listener.local_addr().expect("it is bound").to_string();
     let mut played = member(&security(&key), address, PLAYED).await;
     let theirs = ask_to_join(&mut played, &found_at).await;
-    broker.log_line(&format!("Member 5 at {found_at} joins"));
+    broker.log_line(&format!("Member 0000000000000005 at {found_at} joins"));
     drop(played);
     tokio::spawn(be_dialled(listener, security(&key), theirs.store));
     let line = broker.log_line("makes no connection to this one");
     let own = SocketAddr::to_string(&address);
     assert!(
-        line.contains(&format!("Member 5 at {found_at}")) && line.contains(&own),
+        line.contains(&format!("Member 0000000000000005 at {found_at}")) && line.contains(&own),
         "{line}"
     );
 }

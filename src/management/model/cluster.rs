@@ -47,9 +47,9 @@ impl Membership {
     }
 }
 
-/// A member's or group's identity as text, as logs have it.
+/// A member's or group's identity as text, as logs have it, too.
 pub fn id_text(id: u64) -> String {
-    format!("{id:x}")
+    format!("{id:016x}")
 }
 
 /// The cluster's object, if the broker is in one.

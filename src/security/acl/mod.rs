@@ -22,5 +22,5 @@ pub mod text;
 
 pub use self::file::{FileError, parse};
 pub use self::names::{Action, Decision, Object, Property};
-pub use self::policy::{Acl, Admitted, Settings};
+pub use self::policy::{Acl, Admitted, Elsewhere, Settings};
 pub use self::rules::{Properties, Rules};

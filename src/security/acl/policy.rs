@@ -299,7 +299,21 @@ impl Acl {
     /// # Errors
     /// Why not, for the log.
     pub fn admit(self: &Arc<Acl>, user: &str, host: IpAddr) -> Result<Admitted, String> {
-        let admitted = self.try_admit(user, host.to_canonical());
+        self.admit_beside(user, host, Elsewhere::default)
+    }
+
+    /// The same, where other brokers act as one with this one. `elsewhere` is asked only where there is a
+    /// limit.
+    ///
+    /// # Errors
+    /// Why not, for the log.
+    pub fn admit_beside(
+        self: &Arc<Acl>,
+        user: &str,
+        host: IpAddr,
+        elsewhere: impl FnOnce() -> Elsewhere,
+    ) -> Result<Admitted, String> {
+        let admitted = self.try_admit(user, host.to_canonical(), elsewhere);
         if admitted.is_err() {
             self.note_connection_denial(user, host);
         }
@@ -329,19 +343,28 @@ impl Acl {
         checked
     }
 
-    fn try_admit(self: &Arc<Acl>, user: &str, host: IpAddr) -> Result<Admitted, String> {
+    fn try_admit(
+        self: &Arc<Acl>,
+        user: &str,
+        host: IpAddr,
+        elsewhere: impl FnOnce() -> Elsewhere,
+    ) -> Result<Admitted, String> {
         let rules = self.rules();
         check_host(&rules, user, host)?;
-        let mut connections = self.connections.lock();
-        let of_host = connections.of_hosts.of(&host);
         let per_host = self.settings.connections_per_host;
+        let elsewhere = match per_host > 0 || rules.connections_of(user).is_some() {
+            true => elsewhere(),
+            false => Elsewhere::default(),
+        };
+        let mut connections = self.connections.lock();
+        let of_host = connections.of_hosts.of(&host) + elsewhere.of_host;
         if per_host > 0 && of_host >= per_host {
             return Err(format!(
                 "Client max per-host connection count limit of {per_host} exceeded by '{host}', \
                  user: '{user}'. Connection refused."
             ));
         }
-        let of_user = connections.of_users.of(user);
+        let of_user = connections.of_users.of(user) + elsewhere.of_user;
         if let Some(quota) = rules.connections_of(user)
             && of_user >= quota
         {
@@ -370,6 +393,15 @@ fn check_host(rules: &Rules, user: &str, host: IpAddr) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("{why}. Connection refused.")),
     }
+}
+
+/// Connections of one user, and of one host, to other brokers that act as one with this one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Elsewhere {
+    /// Of the user.
+    pub of_user: u32,
+    /// Of the host.
+    pub of_host: u32,
 }
 
 /// A connection that counts against limits for as long as this lives.

@@ -3,11 +3,15 @@
 use std::path::Path;
 
 use super::clock;
+use crate::broker::ids::MemberId;
 use crate::qmf::Identity;
 
 /// The file in the data directory that has the broker's identity and counts its starts. Its name and
 /// form are qpidd's, whose directory may be taken over.
 const FILE: &str = ".mbrokerdata";
+
+/// The epoch of the agent of a group: what is in the group outlives the starts of its members.
+const GROUP_EPOCH: u16 = 1;
 
 /// The broker's identity, and which of its starts this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +66,24 @@ impl Boot {
         Identity::new(self.uuid, self.sequence)
     }
 
-    /// As the agent of a group whose agents are called so.
+    /// As the agent of a broker alone whose agent is called so.
     pub fn identity_of(&self, name: &str) -> Identity {
+        Identity::new(self.uuid_of(name), self.sequence)
+    }
+
+    /// As the agent of a member of a group whose agents are called so. To consoles they are one agent,
+    /// which does not start anew when one of its members does: whichever of them answers names objects
+    /// with the same epoch. Numbers of objects each gives out for itself, as long as it runs.
+    pub fn identity_in_group(&self, name: &str, member: MemberId) -> Identity {
+        let folded = (0..64).step_by(12).map(|bits| member.0 >> bits);
+        let folded = folded.fold(0, |sum, bits| sum ^ bits) as u16;
+        let numbering = folded.wrapping_add(self.sequence);
+        Identity::of_several(self.uuid_of(name), GROUP_EPOCH, numbering)
+    }
+
+    fn uuid_of(&self, name: &str) -> [u8; 16] {
         let uuid = name.rsplit(':').next().and_then(uuid);
-        Identity::new(uuid.unwrap_or(self.uuid), self.sequence)
+        uuid.unwrap_or(self.uuid)
     }
 }
 
@@ -101,6 +119,23 @@ mod tests {
         let boot = parse(text).expect("an identity and a number");
         assert_eq!(boot.sequence, 7);
         assert_eq!(boot.identity().instance(), &text[..36]);
+    }
+
+    #[test]
+    fn agents_of_a_group_have_one_epoch_and_numbers_of_their_own_in_each_life() {
+        let name = "apache.org:qpidd:0f5a2a5e-3b1c-4f5e-9a3d-6f0c1d2e3f40";
+        let boot = |sequence| Boot {
+            sequence,
+            ..Boot::unkept(|| 7)
+        };
+        let of = |sequence, member| boot(sequence).identity_in_group(name, MemberId(member));
+        let (one, other, again) = (of(3, 0x123_4567), of(9, 0x765_4321), of(4, 0x123_4567));
+        let alike = |identity: &Identity| (identity.name().clone(), identity.epoch);
+        assert_eq!(alike(&one), alike(&other));
+        assert_eq!(alike(&one), alike(&again));
+        assert_eq!(one.name().as_str(), name);
+        assert_ne!(one.numbering, other.numbering);
+        assert_ne!(one.numbering, again.numbering);
     }
 
     #[test]

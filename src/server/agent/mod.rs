@@ -523,8 +523,13 @@ impl<'a> Seated<'a> {
         let mut identity: Option<Identity> = None;
         let shared = self.shared;
         let start = self.start;
+        let member = (!self.group.is_alone()).then(|| self.group.member());
         self.group.look(&mut |core: &Core| {
-            identity = Some(start.boot.identity_of(core.agent_name()));
+            let (boot, name) = (start.boot, core.agent_name());
+            identity = Some(match member {
+                None => boot.identity_of(name),
+                Some(member) => boot.identity_in_group(name, member),
+            });
             shared.set_stamping(core.is_stamping());
         });
         if let Some(identity) = identity {

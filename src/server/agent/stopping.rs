@@ -8,7 +8,6 @@ use super::{Seated, limits};
 use crate::broker::ids::MemberId;
 use crate::broker::management::{Action, AgentCommand};
 use crate::management::deed::ProcessDeed;
-use crate::management::model;
 use crate::qmf::{Fault, Status};
 
 /// A member that is to end.
@@ -39,7 +38,9 @@ impl Seated<'_> {
             return Ok(Some(Action::Stop(None)));
         };
         let mut members = membership.members.iter();
-        match members.find(|member| model::id_text(member.id) == **wanted) {
+        // Whether or not somebody has left the zeros in front.
+        let number = u64::from_str_radix(wanted, 16);
+        match members.find(|member| number == Ok(member.id)) {
             Some(member) => Ok(Some(Action::Stop(Some(MemberId(member.id))))),
             None => {
                 let text = format!("no member is called {}", wanted.escape_debug());

@@ -1,4 +1,13 @@
 //! What is told unasked: that the broker is there, and which objects have changed.
+//!
+//! In a cluster one agent tells, and the others look at the same objects and tell nothing: what goes with
+//! the member that told, its clients' connections first of all, nobody else would know to be gone.
+//!
+//! ```text
+//!   first of the agents      tells                                  ends with its member
+//!   another        looks on, keeps what is gone of late   | tells that again, and all objects anew
+//!   first again              tells for two more rounds  | looks on
+//! ```
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -27,7 +36,15 @@ pub struct Telling {
     /// Who heard when the round before began, by which key. Who is new is told of all objects, at
     /// whichever member it came to listen.
     listeners: BTreeSet<(QueueRef, Text)>,
+    /// Rounds that it still tells; 0 while another agent does.
+    rounds_told: u8,
+    /// Objects that were gone in the last two rounds in which another agent told.
+    ceased: [Vec<Object>; 2],
 }
+
+/// Rounds that an agent tells when another has come before it: that one may have its first round, in which
+/// it takes note of what is there, when these are over.
+const LAST_ROUNDS: u8 = 2;
 
 #[derive(Debug)]
 struct Known {
@@ -62,6 +79,32 @@ impl Telling {
             self.walk = Some(Walk::through(heard.iter().copied()).telling());
         }
         self.heard = heard;
+    }
+
+    /// Whether it tells in this round.
+    fn tells(&self) -> bool {
+        self.rounds_told > 0
+    }
+
+    /// A round is due, in which it tells if it is the first of the agents. Gives what is to be told of that
+    /// may not have been: the agent that told before may have ended in the middle of it.
+    fn take_turn(&mut self, is_first: bool) -> Vec<Object> {
+        if !is_first {
+            self.rounds_told = self.rounds_told.saturating_sub(1);
+            return Vec::new();
+        }
+        if std::mem::replace(&mut self.rounds_told, LAST_ROUNDS + 1) > 0 {
+            return Vec::new();
+        }
+        self.tell_all();
+        let [before, last] = std::mem::take(&mut self.ceased);
+        before.into_iter().chain(last).collect()
+    }
+
+    /// These are gone, and another agent tells of it.
+    fn keep_ceased(&mut self, gone: Vec<Object>) {
+        let [before, last] = &mut self.ceased;
+        *before = std::mem::replace(last, gone);
     }
 
     /// Whether a round goes on.
@@ -136,20 +179,25 @@ impl Seated<'_> {
         };
         self.sleep_for(interval);
         let key = self.key();
-        let mut is_told = false;
+        let (mut is_first, mut is_heard) = (false, false);
         self.group.look(&mut |core: &Core| {
-            is_told = core.first_agent() == Some(key) && core.has_management_listeners();
+            is_first = core.first_agent() == Some(key);
+            is_heard = core.has_management_listeners();
         });
-        if !is_told {
+        if !is_heard {
             self.telling = Telling::default();
             return;
         }
-        let now = clock::wall_nanoseconds();
-        let wall = WallTime(clock::wall_milliseconds());
-        self.commands.push_back(AgentCommand::Now(wall));
-        let heartbeat = self.agent.as_mut().map(|agent| agent.heartbeat(now));
-        self.publish(heartbeat.unwrap_or_default());
+        if is_first {
+            let now = clock::wall_nanoseconds();
+            let wall = WallTime(clock::wall_milliseconds());
+            self.commands.push_back(AgentCommand::Now(wall));
+            let heartbeat = self.agent.as_mut().map(|agent| agent.heartbeat(now));
+            self.publish(heartbeat.unwrap_or_default());
+        }
         if self.start.setting.publishes {
+            let ceased = self.telling.take_turn(is_first);
+            self.tell_data(&ceased);
             self.begin_telling();
         }
     }
@@ -191,14 +239,20 @@ impl Seated<'_> {
         };
         let mut found = Vec::new();
         let is_done = walk.look(self.group, self.shared, &self.setting, &mut found);
+        let tells = self.telling.tells();
         let (changed, digests) = self.telling.changed(found);
-        self.tell_data(&changed);
+        if tells {
+            self.tell_data(&changed);
+        }
         self.telling.keep(changed, digests);
-        if is_done {
-            let gone = self.telling.gone(clock::wall_nanoseconds());
-            self.tell_data(&gone);
-        } else {
+        if !is_done {
             self.telling.walk = Some(walk);
+            return;
+        }
+        let gone = self.telling.gone(clock::wall_nanoseconds());
+        match tells {
+            true => self.tell_data(&gone),
+            false => self.telling.keep_ceased(gone),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::broker::connections;
 use crate::broker::event::Event;
 use crate::broker::management::Requester;
 use crate::management::http::request::encoded_bytes;
+use crate::security::acl::Elsewhere;
 use crate::security::sasl::{Bar, Exchange, FAILED, Layer, SHUT_OUT, Step, UNSUPPORTED, open};
 use crate::security::tls;
 use crate::server::limits::STRANGER_PROPERTIES_BYTES_MAX;
@@ -210,7 +211,8 @@ impl Driver {
             return Some(None);
         }
         let shared = &self.shared;
-        let admitted = shared.rights.acl.admit(user, self.host);
+        let elsewhere = || self.elsewhere(user);
+        let admitted = shared.rights.acl.admit_beside(user, self.host, elsewhere);
         let admitted = admitted
             .inspect_err(|why| tracing::error!(target: "Security", "{}: {why}", self.peer))
             .ok()?;
@@ -222,6 +224,28 @@ impl Driver {
             shared: shared.clone(),
             _admitted: admitted,
         }))
+    }
+
+    /// The connections of a user, and those from where this one comes, to other members of a cluster.
+    fn elsewhere(&self, user: &str) -> Elsewhere {
+        let mut found = Elsewhere::default();
+        // Members of a group in one process count together anyway.
+        if self.shared.known_hosts.read().members.is_empty() {
+            return found;
+        }
+        let (own, host) = (self.group.member(), self.host.to_canonical());
+        self.group.look(&mut |core| {
+            for (key, connection) in core.connections_behind(None) {
+                if key.member == own {
+                    continue;
+                }
+                let record = &connection.record;
+                let peer: Option<SocketAddr> = record.peer.parse().ok();
+                found.of_user += u32::from(&*record.user == user);
+                found.of_host += u32::from(peer.is_some_and(|peer| peer.ip() == host));
+            }
+        });
+        found
     }
 
     /// The address that was connected to. A socket for both families calls an address of IPv4 one of

@@ -75,6 +75,24 @@ pub fn open(places: &Places) -> Result<Option<Listening>, String> {
     Ok(is_asked.then_some(Listening { plain, secure }))
 }
 
+/// Looks whether somebody else listens at the places, for who will listen there later.
+///
+/// # Errors
+/// Where, and why it could not be listened on.
+pub fn look(places: &Places) -> Result<(), String> {
+    let all = [
+        (&places.plain, "--http-port"),
+        (&places.secure, "--https-port"),
+    ];
+    for (place, option) in all {
+        if let Some(place) = place {
+            let looked = listen::look(&place.addresses, place.port);
+            looked.map_err(|why| format!("{option}: {why}"))?;
+        }
+    }
+    Ok(())
+}
+
 /// Serves until its task is ended, and with it all connections.
 pub async fn run(listening: Listening, view: Arc<View>) {
     let shared = view.shared.clone();

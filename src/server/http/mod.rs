@@ -24,7 +24,7 @@ mod room;
 mod router;
 mod secure;
 
-pub use self::listen::{Listening, open, run};
+pub use self::listen::{Listening, look, open, run};
 pub use self::look::View;
 pub use self::options::HttpOptions;
 pub use self::places::{Places, places};

@@ -103,7 +103,13 @@ async fn keep(plane: Arc<Plane>, live: Arc<Live>, address: Address) {
                         .for_each(|member| live.note_gone(member));
                 }
                 if let Failure::Refused(Refusal::Left) = &why {
-                    plane.note_taken_out();
+                    plane.note_out(Refusal::Left);
+                }
+                // The other process itself has answered. Who takes part already goes on.
+                if let Failure::Refuses(Refusal::Copy) = &why
+                    && !live.view(plane.clock.millis()).has_begun
+                {
+                    plane.note_out(Refusal::Copy);
                 }
                 plane.note_failed(&address, &why);
                 said.tell(&address, now, (why.to_string(), lasts(&why)));
@@ -174,6 +180,7 @@ async fn carry(plane: &Plane, live: &Live, (address, met): (&Address, Met)) -> C
         frames,
         peer,
         hello,
+        ..
     } = met;
     if hello.store != Store::Of(live.group()) {
         return Carried::Nothing("it has no group yet");
@@ -184,7 +191,7 @@ async fn carry(plane: &Plane, live: &Live, (address, met): (&Address, Met)) -> C
     let carrying = Carrying { live, outgoing };
     notice!(
         "Cluster",
-        "Connected to member {:x} at {}",
+        "Connected to member {:016x} at {}",
         peer.0,
         hello.address
     );
@@ -208,7 +215,7 @@ async fn hear(plane: &Plane, mut from: impl AsyncRead + Unpin, mut frames: Frame
             Ok(Ok(Some((Kind::Refused, octets)))) => {
                 let told = Failure::told(&octets);
                 if matches!(told, Failure::Refused(Refusal::Left)) {
-                    plane.note_taken_out();
+                    plane.note_out(Refusal::Left);
                 }
                 return told.to_string();
             }

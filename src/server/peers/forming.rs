@@ -125,17 +125,34 @@ fn obstacle(plane: &Plane, found: &Found) -> Option<String> {
     if found.grouped > 0 {
         return Some("others have one, of which this member is not".to_owned());
     }
-    if empty < needed {
-        let missing = found.missing.join("; ");
+    // Each that lists only the others would wait for another one to form the group.
+    if !found.empty.contains_key(&plane.member()) {
         return Some(format!(
-            "{empty} members with empty stores are there of {needed} that have to be ({missing})"
+            "this member found itself at none of --cluster-peers, which lists all members, this one too \
+             (--cluster-listen {}){}",
+            plane.address,
+            in_brackets(&found.missing)
+        ));
+    }
+    if empty < needed {
+        let missing = in_brackets(&found.missing);
+        return Some(format!(
+            "{empty} members with empty stores are there of {needed} that have to be{missing}"
         ));
     }
     let first = found.empty.keys().next().copied();
     (first != Some(plane.member())).then(|| {
         let first = first.unwrap_or_default().0;
-        format!("member {first:x} is to form it, having the smallest id")
+        format!("member {first:016x} is to form it, having the smallest id")
     })
+}
+
+/// What stands in the way, if anything does, to be put behind a reason.
+fn in_brackets(missing: &[String]) -> String {
+    match missing {
+        [] => String::new(),
+        missing => format!(" ({})", missing.join("; ")),
+    }
 }
 
 /// Forms the group, if all that were found promise to be of it.
@@ -158,14 +175,17 @@ async fn form(
         let asked = timeout(limits::PEER_MEETING, ask(&mut met, group)).await;
         let silent = || Failure::Broken("it does not answer".to_owned());
         if let Err(why) = asked.unwrap_or_else(|_| Err(silent())) {
-            return Ok(Err(format!("member {:x} promises nothing: {why}", peer.0)));
+            return Ok(Err(format!(
+                "member {:016x} promises nothing: {why}",
+                peer.0
+            )));
         }
     }
     let options = Command::Configure(Box::new(core_options.clone()));
     let live = plane.form(group, &members, vec![options]).await?;
     notice!(
         "Cluster",
-        "Formed group {group:x} of {} members",
+        "Formed group {group:016x} of {} members",
         members.len()
     );
     Ok(Ok(live))
@@ -234,7 +254,7 @@ impl Plane {
     /// Takes part in a group that others have, or that this member has had.
     async fn begin(&self, group: u64) -> Result<Arc<Live>, String> {
         let log = self.take_log(Store::Of(group))?;
-        notice!("Cluster", "Takes part, or asks to, in group {group:x}");
+        notice!("Cluster", "Takes part, or asks to, in group {group:016x}");
         self.start(log, self.settings(group))
     }
 
@@ -249,7 +269,7 @@ impl Plane {
         };
         let Some(group) = group else { return Ok(None) };
         let log = self.take_log(Store::Of(group))?;
-        notice!("Cluster", "Goes on in group {group:x}");
+        notice!("Cluster", "Goes on in group {group:016x}");
         self.start(log, self.settings(group)).map(Some)
     }
 

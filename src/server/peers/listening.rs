@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use super::Plane;
 use super::frames::Kind;
 use super::meeting::{self, Failure, Met, say};
+use super::reach::Hearing;
 use super::words::{self, Refusal};
 use crate::broker::ids::MemberId;
 use crate::server::limits;
@@ -69,18 +70,18 @@ async fn serve(stream: TcpStream, from: SocketAddr, plane: Arc<Plane>, is_known:
     };
     is_known.store(true, Ordering::Relaxed);
     let peer = met.peer;
-    let _hearing = plane.hears(peer);
-    match listen(&plane, &mut met).await {
+    let hearing = plane.hears(peer, met.life);
+    match listen(&plane, &mut met, &hearing).await {
         Ok(()) => {}
         Err(Failure::Broken(why)) => {
-            tracing::debug!(target: "Cluster", "the connection of member {:x} ends: {why}", peer.0);
+            tracing::debug!(target: "Cluster", "the connection of member {:016x} ends: {why}", peer.0);
         }
         Err(why) => plane.log_refusal(&from, &why),
     }
 }
 
 /// Does what a member says until it says no more.
-async fn listen(plane: &Plane, met: &mut Met) -> Result<(), Failure> {
+async fn listen(plane: &Plane, met: &mut Met, hearing: &Hearing) -> Result<(), Failure> {
     loop {
         let next = met.frames.next(&mut met.secured.stream);
         let next = timeout(limits::PEER_SILENCE, next).await;
@@ -88,6 +89,7 @@ async fn listen(plane: &Plane, met: &mut Met) -> Result<(), Failure> {
         let Some((kind, octets)) = next? else {
             return Ok(());
         };
+        hearing.note();
         match kind {
             Kind::Message => message(plane, met.peer, &octets)?,
             Kind::Join => join(plane, met).await?,
@@ -114,7 +116,7 @@ fn message(plane: &Plane, peer: MemberId, octets: &Bytes) -> Result<(), Failure>
     taken.map_err(|why| {
         tracing::error!(
             target: "Cluster",
-            "member {:x} sends what no member sends, its fault or the network's: {why}",
+            "member {:016x} sends what no member sends, its fault or the network's: {why}",
             peer.0
         );
         Failure::Broken(why)

@@ -36,6 +36,8 @@ pub struct Met {
     pub frames: Frames,
     /// The member.
     pub peer: MemberId,
+    /// The life of its process.
+    pub life: u64,
     /// What it said of itself.
     pub hello: Hello,
 }
@@ -150,6 +152,15 @@ impl Meeting<'_> {
     }
 }
 
+/// What speaks against a member that belongs by what it proved.
+async fn objection(plane: &Plane, theirs: &Greeting, hello: &Hello) -> Option<Refusal> {
+    if let Some(why) = plane.objection(theirs.member, hello) {
+        return Some(why);
+    }
+    let is_copy = plane.lives_twice(theirs.member, theirs.life).await;
+    is_copy.then_some(Refusal::Copy)
+}
+
 /// Meets a member as whoever made the connection.
 ///
 /// # Errors
@@ -194,10 +205,10 @@ async fn dial_at_leisure(plane: &Plane, address: &Address) -> Result<Met, Failur
     let hello = words::octets(&plane.hello());
     meeting.say(Kind::Hello, &hello).await?;
     let hello: Hello = meeting.hear_word(Kind::Hello).await?;
-    if let Some(why) = plane.objection(theirs.member, &hello) {
+    if let Some(why) = objection(plane, &theirs, &hello).await {
         return Err(meeting.refuse(why).await);
     }
-    Ok(meeting.met(theirs.member, hello))
+    Ok(meeting.met(theirs, hello))
 }
 
 /// Meets a member as whoever took the connection.
@@ -243,16 +254,19 @@ async fn take_at_leisure(plane: &Plane, stream: TcpStream) -> Result<Met, Failur
     meeting.say(Kind::Proof, &proof).await?;
     meeting.frames.length_max = limits::PEER_HELLO_BYTES_MAX;
     let hello: Hello = meeting.hear_word(Kind::Hello).await?;
-    if let Some(why) = plane.objection(theirs.member, &hello) {
+    if let Some(why) = objection(plane, &theirs, &hello).await {
         return Err(meeting.refuse(why).await);
     }
     let ours = words::octets(&plane.hello());
     meeting.say(Kind::Hello, &ours).await?;
-    Ok(meeting.met(theirs.member, hello))
+    Ok(meeting.met(theirs, hello))
 }
 
 impl Meeting<'_> {
-    fn met(self, peer: MemberId, hello: Hello) -> Met {
+    fn met(self, theirs: Greeting, hello: Hello) -> Met {
+        let Greeting {
+            member: peer, life, ..
+        } = theirs;
         self.plane.note_met(peer, &hello);
         let Meeting {
             secured,
@@ -264,6 +278,7 @@ impl Meeting<'_> {
             secured,
             frames,
             peer,
+            life,
             hello,
         }
     }

@@ -61,8 +61,8 @@ pub struct Plane {
     state: Mutex<State>,
     /// Rung when a peer says that there is a group.
     told: Notify,
-    /// Rung when this member takes part no more.
-    taken_out: Notify,
+    /// Rung when this member takes part no more, or must not begin to.
+    out: Notify,
     /// What is done wrongly on purpose.
     plant: Plant,
 }
@@ -79,6 +79,8 @@ struct State {
     own: BTreeSet<Address>,
     refusals: Refusals,
     reach: Reach,
+    /// Why this member takes part no more, or must not begin to.
+    out: Option<Refusal>,
 }
 
 enum Phase {
@@ -163,9 +165,10 @@ impl Plane {
                 own: BTreeSet::new(),
                 refusals: Refusals::default(),
                 reach: Reach::default(),
+                out: None,
             }),
             told: Notify::new(),
-            taken_out: Notify::new(),
+            out: Notify::new(),
             plant: Plant::None,
         })
     }
@@ -175,14 +178,20 @@ impl Plane {
         Plane { plant, ..self }
     }
 
-    /// This member takes part no more, as it has seen or was told.
-    fn note_taken_out(&self) {
-        self.taken_out.notify_one();
+    /// This member takes part no more, or must not begin to, as it has seen or was told.
+    fn note_out(&self, why: Refusal) {
+        self.state.lock().out.get_or_insert(why);
+        self.out.notify_one();
     }
 
-    /// Waits until this member takes part no more.
-    pub async fn taken_out(&self) {
-        self.taken_out.notified().await;
+    /// Waits until this member takes part no more, or must not begin to; gives why.
+    pub async fn out(&self) -> Refusal {
+        loop {
+            if let Some(why) = self.state.lock().out.clone() {
+                return why;
+            }
+            self.out.notified().await;
+        }
     }
 
     /// Who this member is.

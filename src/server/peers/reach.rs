@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Plane;
 use super::meeting::Failure;
 use super::steward::parts;
 use crate::broker::ids::MemberId;
-use crate::broker::tally::Tally;
 use crate::cluster::Millis;
 use crate::cluster::raft::{Live, View};
 use crate::server::cluster_options::Address;
@@ -21,8 +21,16 @@ use crate::server::limits;
 pub struct Reach {
     /// Why the last attempt to reach an address failed, of those that are tried.
     failed: BTreeMap<Address, String>,
-    /// How many connections a member has made to this one.
-    made: Tally<MemberId>,
+    /// The connections that members have made to this one. A member of which there is none has no place.
+    made: BTreeMap<MemberId, Vec<Arc<Made>>>,
+}
+
+/// A connection that a member has made to this one.
+struct Made {
+    /// In which life of its process.
+    life: u64,
+    /// When the last was heard on it, in milliseconds.
+    heard_at: AtomicU64,
 }
 
 /// When something that lasts is said again: more and more rarely.
@@ -56,11 +64,27 @@ impl Reminder {
 pub struct Hearing {
     plane: Arc<Plane>,
     peer: MemberId,
+    made: Arc<Made>,
+}
+
+impl Hearing {
+    /// Something was heard on it.
+    pub fn note(&self) {
+        let now = self.plane.clock.millis().0;
+        self.made.heard_at.store(now, Ordering::Relaxed);
+    }
 }
 
 impl Drop for Hearing {
     fn drop(&mut self) {
-        self.plane.state.lock().reach.made.remove(&self.peer);
+        let made = &mut self.plane.state.lock().reach.made;
+        let Some(of_peer) = made.get_mut(&self.peer) else {
+            return;
+        };
+        of_peer.retain(|one| !Arc::ptr_eq(one, &self.made));
+        if of_peer.is_empty() {
+            made.remove(&self.peer);
+        }
     }
 }
 
@@ -107,13 +131,48 @@ impl Plane {
         self.state.lock().reach.failed.remove(address);
     }
 
-    /// A member has made a connection to this one.
-    pub(super) fn hears(self: &Arc<Self>, peer: MemberId) -> Hearing {
-        self.state.lock().reach.made.add(peer);
+    /// A member has made a connection to this one, in a life of its process.
+    pub(super) fn hears(self: &Arc<Self>, peer: MemberId, life: u64) -> Hearing {
+        let made = Arc::new(Made {
+            life,
+            heard_at: AtomicU64::new(self.clock.millis().0),
+        });
+        let mut state = self.state.lock();
+        let of_peer = state.reach.made.entry(peer).or_default();
+        of_peer.push(made.clone());
+        drop(state);
         Hearing {
             plane: self.clone(),
             peer,
+            made,
         }
+    }
+
+    /// Whether a member that is met in one life of its process speaks to this one in another, too: two
+    /// processes have its store. Who has just ended is not taken for that, and what it sent last may still
+    /// be unread: only what is heard from now on counts, or the end of what was there.
+    pub(super) async fn lives_twice(&self, peer: MemberId, life: u64) -> bool {
+        let before = self.clock.millis().0;
+        loop {
+            let now = self.clock.millis().0;
+            let heard_at = self.heard_in_another_life(peer, life);
+            match heard_at {
+                None => return false,
+                Some(at) if at > before + limits::COPY_HEARD_AFTER_MS => return true,
+                Some(_) if now > before + limits::COPY_HEARD_MS_MAX => return false,
+                Some(_) => tokio::time::sleep(limits::READY_LOOK).await,
+            }
+        }
+    }
+
+    /// When a member was last heard on a connection that it made in another life than this one.
+    fn heard_in_another_life(&self, peer: MemberId, life: u64) -> Option<u64> {
+        let state = self.state.lock();
+        let of_peer = state.reach.made.get(&peer)?.iter();
+        let others = of_peer.filter(|made| made.life != life);
+        others
+            .map(|made| made.heard_at.load(Ordering::Relaxed))
+            .max()
     }
 
     fn one_way(&self, live: &Live, view: &View) -> BTreeMap<MemberId, Missing> {
@@ -121,7 +180,7 @@ impl Plane {
         let made = &self.state.lock().reach.made;
         let others = parts(&view.configuration).into_iter();
         let others = others.filter(|member| *member != self.member);
-        let way = |member| match (carried.contains(&member), made.of(&member) > 0) {
+        let way = |member| match (carried.contains(&member), made.contains_key(&member)) {
             (false, true) => Some((member, Missing::There)),
             (true, false) => Some((member, Missing::Back)),
             _ => None,
@@ -163,7 +222,7 @@ impl Plane {
     /// A member with its address, and why it is not reached there, as far as that is known.
     pub(super) fn named(&self, member: MemberId) -> String {
         let state = self.state.lock();
-        let mut text = format!("{:x}", member.0);
+        let mut text = format!("{:016x}", member.0);
         if let Some(address) = state.book.address(member) {
             // Writing to a string does not fail.
             let _ = write!(text, " at {address}");
@@ -197,7 +256,7 @@ impl Plane {
 
     /// Whether a member has made a connection to this one.
     pub(super) fn is_heard(&self, member: MemberId) -> bool {
-        self.state.lock().reach.made.of(&member) > 0
+        self.state.lock().reach.made.contains_key(&member)
     }
 }
 

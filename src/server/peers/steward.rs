@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use super::reach::{OneWay, Reminder};
+use super::words::Refusal;
 use super::{Newcomer, Plane, State};
 use crate::broker::ids::MemberId;
 use crate::broker::level::{self, Level, Levels, LevelsOf};
@@ -64,7 +65,7 @@ pub async fn run(
         said.tell_level(&live);
         let takes_part = parts(&view.configuration).contains(&plane.member);
         if said.has_taken_part && !takes_part {
-            plane.note_taken_out();
+            plane.note_out(Refusal::Left);
         }
         said.has_taken_part = takes_part;
         *known_hosts.write() = plane.membership(live.group(), &view);
@@ -81,7 +82,7 @@ pub fn tell_farewells(live: &Live) {
     for farewell in live.farewells() {
         notice!(
             "Cluster",
-            "Member {:x} ends; the state at entry {} has digest {:016x}",
+            "Member {:016x} ends; the state at entry {} has digest {:016x}",
             farewell.member.0,
             farewell.index,
             farewell.digest
@@ -208,7 +209,7 @@ impl Plane {
         if live.change(self.clock.millis(), Change::Leave(member)) {
             notice!(
                 "Cluster",
-                "Member {:x} is taken out, as management asked",
+                "Member {:016x} is taken out, as management asked",
                 member.0
             );
         }
@@ -253,12 +254,12 @@ impl Plane {
                 match change {
                     Change::Leave(former) => tracing::warn!(
                         target: "Cluster",
-                        "Member {:x} at {address} has come back as {:x}, with an empty store: it is \
+                        "Member {:016x} at {address} has come back as {:016x}, with an empty store: it is \
                          replaced",
                         former.0,
                         newcomer.0
                     ),
-                    _ => notice!("Cluster", "Member {:x} at {address} joins", newcomer.0),
+                    _ => notice!("Cluster", "Member {:016x} at {address} joins", newcomer.0),
                 }
             }
             return;
@@ -325,7 +326,7 @@ fn leader_of(view: &View) -> Option<(MemberId, u64)> {
 }
 
 fn ids(ids: impl Iterator<Item = u64>) -> String {
-    let texts: Vec<String> = ids.map(|id| format!("{id:x}")).collect();
+    let texts: Vec<String> = ids.map(|id| format!("{id:016x}")).collect();
     match texts.is_empty() {
         true => "none".to_owned(),
         false => texts.join(", "),
@@ -339,7 +340,7 @@ fn tell_of_no_quorum(plane: &Plane, live: &Live, view: &View) {
     if voters.is_empty() {
         tracing::warn!(
             target: "Cluster",
-            "This member is not let in yet: the members of group {:x} still wait for the one whose place \
+            "This member is not let in yet: the members of group {:016x} still wait for the one whose place \
              it takes (--cluster-down-after), have no quorum, or it does not reach the one that leads, \
              which alone lets members in ({}; --cluster-peers lists all members)",
             live.group(),
@@ -359,7 +360,7 @@ fn tell_of_no_quorum(plane: &Plane, live: &Live, view: &View) {
     let newcomers: Vec<String> = plane
         .newcomers(view)
         .iter()
-        .map(|(member, newcomer)| format!("{:x} at {}", member.0, newcomer.address))
+        .map(|(member, newcomer)| format!("{:016x} at {}", member.0, newcomer.address))
         .collect();
     let why = match (missing.is_empty(), deaf.is_empty()) {
         (true, true) => {

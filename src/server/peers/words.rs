@@ -159,7 +159,7 @@ impl fmt::Display for Refusal {
             ),
             Refusal::Group { theirs, ours } => write!(
                 f,
-                "its store is of group {theirs:x} and the other's of group {ours:x}: one of the two \
+                "its store is of group {theirs:016x} and the other's of group {ours:016x}: one of the two \
                  data directories is of another cluster, or --cluster-peers of one names a member of \
                  another"
             ),
@@ -176,7 +176,7 @@ impl fmt::Display for Refusal {
             ),
             Refusal::OtherPromise { group } => write!(
                 f,
-                "it was asked to form a group and is promised to group {group:x}, which another member \
+                "it was asked to form a group and is promised to group {group:016x}, which another member \
                  began to form; if that one is lost for good, its own empty data directory can be removed"
             ),
             Refusal::HasGroup => write!(f, "it has a group already"),
