@@ -50,7 +50,7 @@ use crate::broker::management::Traffic;
 use crate::broker::{ConnectionRecord, Effect};
 use crate::cluster::{Group, Outstanding};
 use crate::federation::Outgoing;
-use crate::protocol::{BrokerConfig, ClosedBy, Connection, Event};
+use crate::protocol::{BrokerConfig, Connection, Event};
 use crate::security::acl::Admitted;
 use crate::security::sasl::{Exchange, Failures, Sasl};
 use crate::security::tls::Tls;
@@ -468,7 +468,9 @@ impl Driver {
             }
             Event::TuneOk(tuned) => self.heartbeat = u64::from(tuned.heartbeat) * 1000,
             Event::Open { .. } => self.open(),
-            Event::Closed { code, text, by } => self.log_closed(code, &text, by),
+            Event::Closed { code, text, by } => {
+                trace::closed((&self.peer, self.open.is_some()), code, &text, by);
+            }
             event => {
                 if let Some(open) = &mut self.open {
                     open.adapter.handle_event(&mut self.protocol, event);
@@ -551,36 +553,6 @@ impl Driver {
             urls.extend(agreed);
         }
         urls
-    }
-
-    fn log_closed(&self, code: CloseCode, text: &str, by: ClosedBy) {
-        let (peer, is_open) = (&self.peer, self.open.is_some());
-        match by {
-            ClosedBy::Us if code == CloseCode::FRAMING_ERROR => tracing::error!(
-                target: "Protocol",
-                "{peer}: closed with {} {code}, the client is at fault: {text}",
-                code.0
-            ),
-            ClosedBy::Us => tracing::warn!(
-                target: "Network",
-                "{peer}: closed with {} {code}: {text}",
-                code.0
-            ),
-            ClosedBy::Peer if code == CloseCode::NORMAL => {
-                tracing::debug!(target: "Network", "{peer}: closed by the client");
-            }
-            ClosedBy::Peer => tracing::info!(
-                target: "Network",
-                "{peer}: closed by the client with {} {code}: {text}",
-                code.0
-            ),
-            ClosedBy::Lost if is_open => {
-                tracing::info!(target: "Network", "{peer}: gone without a close: {text}");
-            }
-            ClosedBy::Lost => {
-                tracing::debug!(target: "Network", "{peer}: gone before it was open: {text}");
-            }
-        }
     }
 }
 
