@@ -129,8 +129,6 @@ fn properties() -> [(&'static str, Vec<u8>); 5] {
 
 /// What is said before a connection is open.
 pub fn before_login() -> Vec<Case> {
-    let header = protocol_header::BYTES.to_vec();
-    let after_header = |said: Vec<u8>| [header.clone(), said].concat();
     let mut all: Vec<Case> = properties()
         .into_iter()
         .map(|(name, octets)| case(name, start_ok(&octets), Wanted::Closed(501)))
@@ -145,6 +143,15 @@ pub fn before_login() -> Vec<Case> {
     ] {
         all.push(case(name, octets.to_vec(), Wanted::Nothing));
     }
+    all.extend(out_of_turn());
+    all
+}
+
+/// What has its turn later, if ever, said right behind the header.
+fn out_of_turn() -> Vec<Case> {
+    let header = protocol_header::BYTES.to_vec();
+    let after_header = |said: Vec<u8>| [header.clone(), said].concat();
+    let mut all = Vec::new();
     all.push(case(
         "a session before the login",
         after_header(attach(0, "early")),
@@ -238,6 +245,12 @@ pub fn without_session() -> Vec<Case> {
     all
 }
 
+/// One frame with one whole command without a header of its own.
+fn raw(octets: &[u8]) -> Vec<u8> {
+    let payload = [&octets[..2], &[1, 0], &octets[2..]].concat();
+    frame(0x0f, 1, 1, 0, &payload)
+}
+
 /// What is said on the first channel, where a session is that has sent one command.
 pub fn in_session() -> Vec<Case> {
     let wide = SequenceSet::from_range(CommandId(0), CommandId(i32::MAX as u32));
@@ -255,15 +268,6 @@ pub fn in_session() -> Vec<Case> {
     let gap = Control::SessionGap(wire::SessionGap {
         commands: Some(wide),
     });
-    let raw = |octets: &[u8]| {
-        frame(
-            0x0f,
-            1,
-            1,
-            0,
-            &[&octets[..2], &[1, 0], &octets[2..]].concat(),
-        )
-    };
     let inverted: &[u8] = &[0, 8, 0, 0, 0, 5, 0, 0, 0, 4];
     let inverted_control = [&[2, 10, 1, 0][..], inverted].concat();
     let inverted_accept = [&[4, 2, 1, 0][..], inverted].concat();
@@ -299,6 +303,13 @@ pub fn in_session() -> Vec<Case> {
             attach(0, "another"),
             Wanted::Detached(2),
         ),
+    ];
+    all.into_iter().chain(commands()).chain(headers()).collect()
+}
+
+/// Commands that are none, and segments that have no place.
+fn commands() -> Vec<Case> {
+    vec![
         case(
             "a class that is none",
             raw(&[99, 1, 0, 0]),
@@ -333,8 +344,7 @@ pub fn in_session() -> Vec<Case> {
             frame(0x07, 3, 1, 0, b"x"),
             Wanted::Closed(501),
         ),
-    ];
-    all.into_iter().chain(headers()).collect()
+    ]
 }
 
 /// Messages with headers that are none.
