@@ -277,6 +277,11 @@ impl<M: Machine> Live<M> {
             waker: None,
         };
         state.carriers.insert(to, carrier);
+        // The first that it hears of its leader is what it has acknowledged. Entries that came before
+        // would mend a log that has gone back, and nobody would know.
+        state.member.raw.ping();
+        drop(state);
+        self.bell.ring();
         Some(Outgoing { to, number })
     }
 
