@@ -54,6 +54,16 @@ fn a_queue_that_is_bound_is_told_where_the_members_are_at_once() {
 }
 
 #[test]
+fn a_queue_that_is_bound_again_is_told_again() {
+    let broker = Broker::new();
+    set(&broker, &["amqp:a:1"]);
+    let session = listening(&broker);
+    lists(&session);
+    session.bind("amq.failover", "q", "another", &[]);
+    assert_eq!(lists(&session), [list(&["amqp:a:1"])]);
+}
+
+#[test]
 fn whoever_listens_is_told_when_members_change_and_only_then() {
     let broker = Broker::new();
     set(&broker, &["amqp:a:1", "amqp:b:2"]);

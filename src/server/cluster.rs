@@ -144,6 +144,11 @@ impl Cluster {
         Ok(cluster)
     }
 
+    /// What the group is known by, which is the same on all members.
+    pub fn group(&self) -> u64 {
+        self.live.group()
+    }
+
     /// The member's seat.
     pub fn seat(&self) -> Arc<Live> {
         self.live.clone()

@@ -23,12 +23,12 @@ pub(super) struct Managed {
 }
 
 impl Managed {
-    /// As the options have it; None where they switch management off. The start is counted in the data
-    /// directory, which is there.
+    /// As the options have it, of a member of this group if it is one; None where they switch management off.
+    /// The start is counted in the data directory, which is there.
     ///
     /// # Errors
     /// The file for that cannot be read or written.
-    pub fn of(options: &Options) -> Result<Option<Managed>, String> {
+    pub fn of(options: &Options, group: Option<u64>) -> Result<Option<Managed>, String> {
         let management = &options.management;
         if !management.mgmt_enable {
             return Ok(None);
@@ -39,7 +39,7 @@ impl Managed {
             None => Boot::unkept(clock::random),
         };
         let setting = Setting {
-            federation_tag: federation_tag(options, &boot),
+            federation_tag: federation_tag(options, &boot, group),
             threads: u16::try_from(options.threads()).unwrap_or(u16::MAX),
             connections_max: options.security.max_connections,
             backlog: u16::try_from(options.connection_backlog).unwrap_or(u16::MAX),
@@ -86,12 +86,13 @@ impl Managed {
     }
 }
 
-/// The broker's name for federation.
-fn federation_tag(options: &Options, boot: &Boot) -> Text {
+/// The broker's name for federation: that of all members of a cluster, which are one broker.
+fn federation_tag(options: &Options, boot: &Boot, group: Option<u64>) -> Text {
     let given = options.federation.federation_tag.as_deref();
-    match given {
-        Some(given) => given.into(),
-        None => boot.identity().instance().into(),
+    match (given, group) {
+        (Some(given), _) => given.into(),
+        (None, Some(group)) => format!("{group:016x}").into(),
+        (None, None) => boot.identity().instance().into(),
     }
 }
 

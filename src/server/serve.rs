@@ -109,7 +109,7 @@ async fn serve(options: Options, herald: &mut dyn Herald) -> Result<Ended, Strin
         keeper,
         cluster,
     } = started;
-    let managed = Managed::of(&options)?;
+    let managed = Managed::of(&options, cluster.as_ref().map(Cluster::group))?;
     let ports = open_ports(&options, &places, herald)?;
     let secure = open_secure_port(&options, &places, tls.as_ref())?;
     let security = (rights, sasl, tls.clone());

@@ -9,6 +9,7 @@ use crate::broker::event::Event;
 use crate::broker::exchange::{BoundAt, Kind, bound_result};
 use crate::broker::exchanges::{Exchange, is_reserved};
 use crate::broker::facts::Fact;
+use crate::broker::failover::FAILOVER;
 use crate::broker::ids::{ExchangeId, QueueId, SessionId};
 use crate::broker::limits;
 use crate::broker::origins;
@@ -272,8 +273,24 @@ impl Core {
         let operation = arguments.map_or(Ok(None), origins::operation);
         match operation.map_err(|text| refuse(ErrorCode::INVALID_ARGUMENT, text))? {
             Some(operation) => self.bind_by_link(by, operation, bind, out),
+            None if *bind.exchange == *FAILOVER => self.bind_to_failover(by, bind, out),
             None => self.bind_plainly(by, bind, out),
         }
+    }
+
+    /// The same, to where members are told: whoever binds is told at once, also one that has bound before.
+    fn bind_to_failover(
+        &mut self,
+        by: Option<SessionId>,
+        bind: ExchangeBind,
+        out: &mut Out,
+    ) -> Result<(), Refusal> {
+        let (queue, exchange) = self.bindable(by, &bind.queue, &bind.exchange)?;
+        self.bind_plainly(by, bind, out)?;
+        if let Kind::Failover(_) = self.exchange_mut(exchange).kind {
+            self.tell_where_members_are(&[queue], out);
+        }
+        Ok(())
     }
 
     /// Binds: again with the same key and arguments it is done already.
@@ -338,9 +355,6 @@ impl Core {
             key: key.clone(),
             arguments: arguments.clone(),
         });
-        if let Kind::Failover(_) = self.exchange_mut(exchange_id).kind {
-            self.tell_where_members_are(&[queue_id], out);
-        }
         if self.exchange_mut(exchange_id).routed.is_some() {
             self.give_initial(exchange_id, queue_id, (&key, &arguments), out);
         }
