@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::bridge::{self, Ends};
 use super::failover;
@@ -96,6 +96,7 @@ impl Driving {
         while let Some(address) = self.route.next() {
             self.say(LinkState::Connecting, &last_error, Some(&address), "")
                 .await;
+            let begun = Instant::now();
             let (lost, was_up) = self.try_address(&address).await;
             let (refused, why) = match lost {
                 Lost::Refused(why) => (true, why),
@@ -110,9 +111,9 @@ impl Driving {
                 false => LinkState::Waiting,
             };
             self.say(state, &last_error, Some(&address), "").await;
-            if was_up && !refused {
-                // Another member may be there at once.
-                continue;
+            if was_up && begun.elapsed() < self.home.pause() {
+                // Whoever lets links in and ends them at once is not asked without end.
+                return self.route.pause();
             }
         }
         match is_refused {

@@ -239,6 +239,11 @@ impl Driver {
                 if key.member == own {
                     continue;
                 }
+                let details = connection.details.as_ref();
+                if details.is_some_and(|details| details.is_outgoing) {
+                    // It is this broker that is a client there.
+                    continue;
+                }
                 let record = &connection.record;
                 let peer: Option<SocketAddr> = record.peer.parse().ok();
                 found.of_user += u32::from(&*record.user == user);
