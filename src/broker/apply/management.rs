@@ -38,8 +38,10 @@ impl Core {
                 self.agents.set_wall(self.time, now);
                 self.make_faces();
                 self.share_out_links();
-                // Whoever has begun anew knows of none.
-                self.scratch.link_news.owners.insert(key.member);
+                if !self.links.is_empty() {
+                    // Whoever has begun anew knows of none.
+                    self.scratch.link_news.owners.insert(key.member);
+                }
             }
             _ if !self.agents.is_agent(key) => {}
             AgentCommand::Tell(event) => self.happened(|| event),
