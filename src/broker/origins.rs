@@ -102,6 +102,11 @@ pub struct Origins(BTreeMap<Text, BTreeMap<QueueId, Wanting>>);
 super::encoding::record_newtype!(Origins(BTreeMap<Text, BTreeMap<QueueId, Wanting>>));
 
 impl Origins {
+    /// Whether links have made no binding of the exchange.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// An origin wants a binding: one that `was_there` somebody here has made, unless it is known to be
     /// another's. Gives whether anything has changed by it; None when it would have too many origins.
     pub fn add(

@@ -302,12 +302,9 @@ impl Bridges {
             stays
         });
         for (name, (number, definition)) in &plan.bridges {
-            if !self.running.contains_key(name) {
-                self.begin(definition, *number, 0);
-            } else if let Some(running) = self.running.get(name)
-                && running.task.is_finished()
-            {
-                let failures = running.failures;
+            let running = self.running.get(name);
+            if running.is_none_or(|running| running.task.is_finished()) {
+                let failures = running.map_or(0, |running| running.failures);
                 self.begin(definition, *number, failures);
             }
         }

@@ -166,18 +166,16 @@ pub fn see_off(
     if !error.is_panic() {
         return Ended::Well;
     }
-    {
-        let peer = live.map_or_else(String::new, |live| live.peer.to_string());
-        critical!(
-            "Broker",
-            "{peer}: the driver of this connection panicked, a fault of the broker: {error}"
-        );
-        if let Some(number) = live.and_then(|live| live.key).map(|key| key.number) {
-            let now = shared.clock.millis();
-            let close = || group.close(now, number);
-            if catch_unwind(AssertUnwindSafe(close)).is_err() {
-                critical!("Broker", "{peer}: its connection could not be ended");
-            }
+    let peer = live.map_or_else(String::new, |live| live.peer.to_string());
+    critical!(
+        "Broker",
+        "{peer}: the driver of this connection panicked, a fault of the broker: {error}"
+    );
+    if let Some(number) = live.and_then(|live| live.key).map(|key| key.number) {
+        let now = shared.clock.millis();
+        let close = || group.close(now, number);
+        if catch_unwind(AssertUnwindSafe(close)).is_err() {
+            critical!("Broker", "{peer}: its connection could not be ended");
         }
     }
     Ended::AfterPanic

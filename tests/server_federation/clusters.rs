@@ -1,11 +1,10 @@
 //! Links of a cluster: one member drives each, and another takes over what it drove.
 
 use ferrymq::client::Message;
-use ferrymq::wire::Value;
 
 use crate::console;
 use crate::members::Members;
-use crate::net::{EXCHANGE, Node, bodies, text, uncalled};
+use crate::net::{Node, bodies, uncalled};
 use crate::server_support::{Broker, until};
 
 /// Messages before a member is killed, while it is, and behind that.
@@ -57,14 +56,7 @@ async fn another_member_takes_a_link_over_and_each_message_comes_once() {
     {
         let mut first = Node::of(brokers.remove(0), "first").await;
         first.queue("to", "#").await;
-        first.link("l", source.port()).await;
-        let properties = [
-            ("src", text("from")),
-            ("dest", text(EXCHANGE)),
-            ("srcIsQueue", Value::Bool(true)),
-            ("sync", Value::U32(20)),
-        ];
-        first.bridge("l", &properties).await;
+        first.route_queue(source.port(), 20).await;
         brokers.insert(0, first.broker);
     }
     let owned = owner(&mut brokers);

@@ -18,14 +18,7 @@ async fn queue_route(sync: u32) -> (Node, Node, Way) {
     console::declare(source.session(), "from").await;
     here.queue("to", "#").await;
     let way = Way::to(source.port()).await;
-    here.link("l", way.port).await;
-    let properties = [
-        ("src", text("from")),
-        ("dest", text(EXCHANGE)),
-        ("srcIsQueue", Value::Bool(true)),
-        ("sync", Value::U32(sync)),
-    ];
-    here.bridge("l", &properties).await;
+    here.route_queue(way.port, sync).await;
     (source, here, way)
 }
 
@@ -130,14 +123,7 @@ async fn message_that_may_have_been_delivered_there_says_so_here() {
         released.await.expect("sent").await.expect("given back");
         subscription.cancel().await.expect("it was there");
         let way = Way::to(source.port()).await;
-        here.link("l", way.port).await;
-        let properties = [
-            ("src", text("from")),
-            ("dest", text(EXCHANGE)),
-            ("srcIsQueue", Value::Bool(true)),
-            ("sync", Value::U32(1)),
-        ];
-        here.bridge("l", &properties).await;
+        here.route_queue(way.port, 1).await;
         (source, here, way)
     };
     let mut subscription = here.subscribe("to").await;

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-use crate::console::{self, Console, encoded, list};
+use crate::console::{self, Console, encoded};
 use crate::server_support::{Broker, PATIENCE};
 
 /// The exchange that is federated.
@@ -124,6 +124,18 @@ impl Node {
             all.insert(*key, value.clone());
         }
         self.broker_call("create", ("bridge", name), all).await
+    }
+
+    /// A link `l` to a port, and a route on it from a queue `from` there, acknowledged after so many.
+    pub async fn route_queue(&mut self, port: u16, sync: u32) {
+        self.link("l", port).await;
+        let properties = [
+            ("src", text("from")),
+            ("dest", text(EXCHANGE)),
+            ("srcIsQueue", Value::Bool(true)),
+            ("sync", Value::U32(sync)),
+        ];
+        self.bridge("l", &properties).await;
     }
 
     /// A dynamic route: what is bound here comes from the other.
@@ -300,10 +312,4 @@ impl Way {
             self.cut();
         }
     }
-}
-
-/// The maps of an answer.
-#[allow(dead_code, reason = "for a look while a test is written")]
-pub fn shown(body: &[u8]) -> String {
-    format!("{:?}", list(body))
 }

@@ -4,7 +4,9 @@ use ferrymq::wire::{self, Command, CommandId, Control, SequenceSet, protocol_hea
 
 use crate::answers::Answer;
 use crate::frames::{command_frame, first_channel};
-use crate::server_support::{control_frame, frame, opening, session_controls};
+use crate::server_support::{
+    control_frame, frame, one_entry, opening, session_controls, start_ok_of,
+};
 
 /// What is to come of an input.
 #[derive(Clone, Copy, Debug)]
@@ -74,27 +76,6 @@ fn attach(channel: u16, name: &str) -> Vec<u8> {
     control_frame(channel, &Control::SessionAttach(attach))
 }
 
-/// The header, and a start-ok whose properties are these octets.
-fn start_ok(properties: &[u8]) -> Vec<u8> {
-    let mut octets = vec![1, 2, 0x0f, 0];
-    octets.extend((properties.len() as u32).to_be_bytes());
-    octets.extend(properties);
-    octets.extend(b"\x09ANONYMOUS\x00\x00\x00\x00\x05en_US");
-    let parts = octets.chunks(60_000);
-    let last = parts.len() - 1;
-    let frames = parts.enumerate().map(|(n, part)| {
-        let flags = 0x0c | u8::from(n == 0) << 1 | u8::from(n == last);
-        frame(flags, 0, 0, 0, part)
-    });
-    let frames: Vec<Vec<u8>> = frames.collect();
-    [protocol_header::BYTES.to_vec(), frames.concat()].concat()
-}
-
-/// A map with one entry `a` of a type and content.
-fn map(code: u8, content: &[u8]) -> Vec<u8> {
-    [&1_u32.to_be_bytes()[..], &[1, b'a', code], content].concat()
-}
-
 /// Client properties that few octets make much of.
 fn properties() -> [(&'static str, Vec<u8>); 5] {
     let sized = |octets: Vec<u8>| [&(octets.len() as u32).to_be_bytes()[..], &octets].concat();
@@ -107,18 +88,18 @@ fn properties() -> [(&'static str, Vec<u8>); 5] {
     }
     let mut nested = 0_u32.to_be_bytes().to_vec();
     for _ in 0..5000 {
-        nested = map(0xa8, &sized(nested));
+        nested = one_entry(0xa8, &sized(nested));
     }
     [
         (
             "an array of countless values without octets",
-            map(0xaa, &array(u32::MAX)),
+            one_entry(0xaa, &array(u32::MAX)),
         ),
         ("thousands of arrays of values without octets", many),
         ("maps one in the other", nested),
         (
             "a map that says it is longer than the frame",
-            map(0xa8, &u32::MAX.to_be_bytes()),
+            one_entry(0xa8, &u32::MAX.to_be_bytes()),
         ),
         (
             "a count of entries that are not there",
@@ -131,7 +112,7 @@ fn properties() -> [(&'static str, Vec<u8>); 5] {
 pub fn before_login() -> Vec<Case> {
     let mut all: Vec<Case> = properties()
         .into_iter()
-        .map(|(name, octets)| case(name, start_ok(&octets), Wanted::Closed(501)))
+        .map(|(name, octets)| case(name, start_ok_of(&octets), Wanted::Closed(501)))
         .collect();
     for (name, octets) in [
         ("AMQP 0-9-1", &b"AMQP\x00\x00\x09\x01"[..]),
@@ -357,7 +338,7 @@ fn headers() -> impl Iterator<Item = Case> {
             "a map of a type that is none",
             [
                 &[0, 0, 0, 17, 4, 3, 0, 1, 0, 0, 0, 9][..],
-                &map(0xe0, b"xx"),
+                &one_entry(0xe0, b"xx"),
             ]
             .concat(),
         ),

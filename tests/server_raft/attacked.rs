@@ -17,7 +17,8 @@ use crate::durable_support::{
     Directory, bodies, declare, durable_queue, publish_all, query, session,
 };
 use crate::server_support::{
-    Broker, add_user, control_frame, frame, opening, session_controls, socket,
+    Broker, add_user, control_frame, frame, one_entry, opening, session_controls, socket,
+    start_ok_of,
 };
 
 /// Wrong passwords that are tried, and the addresses that they come from: 127.0.0.2 and on. Nobody else
@@ -82,32 +83,6 @@ fn encoded(command: &Command) -> Vec<u8> {
     frame(0x0f, 1, 1, 0, &octets)
 }
 
-/// The header, and a start-ok whose properties are these octets.
-fn start_ok(properties: &[u8]) -> Vec<u8> {
-    let packed = 0x0f00_u16.to_be_bytes();
-    let mut octets = vec![1, 2];
-    octets.extend(packed);
-    octets.extend((properties.len() as u32).to_be_bytes());
-    octets.extend(properties);
-    octets.extend(b"\x09ANONYMOUS\x00\x00\x00\x00\x05en_US");
-    let parts = octets.chunks(60_000);
-    let last = parts.len() - 1;
-    let frames = parts.enumerate().map(|(n, part)| {
-        let flags = 0x0c | u8::from(n == 0) << 1 | u8::from(n == last);
-        frame(flags, 0, 0, 0, part)
-    });
-    [
-        protocol_header::BYTES.to_vec(),
-        frames.collect::<Vec<_>>().concat(),
-    ]
-    .concat()
-}
-
-/// A map with one entry `a` of a type and content.
-fn map(code: u8, content: &[u8]) -> Vec<u8> {
-    [&1_u32.to_be_bytes()[..], &[1, b'a', code], content].concat()
-}
-
 /// What is said before a connection is open.
 fn before_open() -> Vec<Vec<u8>> {
     let countless = [&[0xf0][..], &u32::MAX.to_be_bytes()].concat();
@@ -122,14 +97,14 @@ fn before_open() -> Vec<Vec<u8>> {
     let mut nested = 0_u32.to_be_bytes().to_vec();
     for _ in 0..8000 {
         let length = (nested.len() as u32).to_be_bytes();
-        nested = map(0xa8, &[&length[..], &nested].concat());
+        nested = one_entry(0xa8, &[&length[..], &nested].concat());
     }
     let mut all = vec![
-        start_ok(&map(0xaa, &countless)),
-        start_ok(&many),
-        start_ok(&nested),
-        start_ok(&map(0xa8, &u32::MAX.to_be_bytes())),
-        start_ok(&u32::MAX.to_be_bytes()),
+        start_ok_of(&one_entry(0xaa, &countless)),
+        start_ok_of(&many),
+        start_ok_of(&nested),
+        start_ok_of(&one_entry(0xa8, &u32::MAX.to_be_bytes())),
+        start_ok_of(&u32::MAX.to_be_bytes()),
         b"AMQP\x01\x01\x00\x09".to_vec(),
         b"AMQP\x00\x01\x00\x00".to_vec(),
         b"whatever".to_vec(),
@@ -222,7 +197,7 @@ fn in_session() -> Vec<Vec<u8>> {
     for header in [
         vec![0, 0, 0, 9, 4, 1],
         vec![0, 0, 0, 2, 0x7f, 0x7f],
-        [&[0, 0, 0, 11, 4, 3, 1, 0][..], &map(0x77, b"")].concat(),
+        [&[0, 0, 0, 11, 4, 3, 1, 0][..], &one_entry(0x77, b"")].concat(),
         [&u32::MAX.to_be_bytes()[..], &properties.bytes].concat(),
     ] {
         let transfer = frame(0x0b, 1, 1, 0, &[4, 1, 1, 0, 0, 0]);

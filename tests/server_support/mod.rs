@@ -363,6 +363,27 @@ pub fn frame(flags: u8, segment: u8, track: u8, channel: u16, payload: &[u8]) ->
     bytes
 }
 
+/// The header, and a start-ok whose properties are these octets.
+pub fn start_ok_of(properties: &[u8]) -> Vec<u8> {
+    let mut octets = vec![1, 2, 0x0f, 0];
+    octets.extend((properties.len() as u32).to_be_bytes());
+    octets.extend(properties);
+    octets.extend(b"\x09ANONYMOUS\x00\x00\x00\x00\x05en_US");
+    let parts = octets.chunks(60_000);
+    let last = parts.len() - 1;
+    let frames = parts.enumerate().map(|(n, part)| {
+        let flags = 0x0c | u8::from(n == 0) << 1 | u8::from(n == last);
+        frame(flags, 0, 0, 0, part)
+    });
+    let frames: Vec<Vec<u8>> = frames.collect();
+    [wire::protocol_header::BYTES.to_vec(), frames.concat()].concat()
+}
+
+/// A map with one entry `a` of a type and content.
+pub fn one_entry(code: u8, content: &[u8]) -> Vec<u8> {
+    [&1_u32.to_be_bytes()[..], &[1, b'a', code], content].concat()
+}
+
 /// What a client says to open a connection anonymously, without waiting for answers.
 pub fn opening() -> Vec<u8> {
     let start_ok = wire::ConnectionStartOk {

@@ -446,8 +446,10 @@ impl Core {
             return;
         }
         found.watch();
-        let kept = found.kind.kept_key(key);
-        found.origins.forget(queue, &kept);
+        if !found.origins.is_empty() {
+            let kept = found.kind.kept_key(key);
+            found.origins.forget(queue, &kept);
+        }
         let was_last = !found.kind.has_queue(queue);
         self.queue_mut(queue).unbound(exchange, was_last);
         self.note_xml_change(exchange, key);
@@ -462,8 +464,7 @@ impl Core {
     /// Takes all bindings of a queue that is no more from an exchange.
     pub(super) fn unbind_queue_everywhere(&mut self, exchange: ExchangeId, queue: QueueId) {
         let found = self.exchange_mut(exchange);
-        let keys = found.kind.keys_of(queue);
-        found.kind.unbind_queue(queue);
+        let keys = found.kind.unbind_queue(queue);
         found.watch();
         for key in keys {
             self.exchange_mut(exchange).origins.forget(queue, &key);

@@ -1,5 +1,6 @@
 //! Links to other brokers, their bridges, and what links bind here.
 
+use super::management::exists;
 use super::refuse;
 use crate::broker::command::Refusal;
 use crate::broker::core::Core;
@@ -285,10 +286,10 @@ impl Core {
         key: &str,
         arguments: &Map,
     ) {
-        if origins::is_of_link(arguments) {
+        let found = self.exchange_mut(exchange);
+        if found.origins.is_empty() || origins::is_of_link(arguments) {
             return;
         }
-        let found = self.exchange_mut(exchange);
         let key = found.kind.kept_key(key);
         if found.origins.add_local(queue, &key) {
             self.note_bindings(exchange, &key);
@@ -359,14 +360,4 @@ impl Core {
 fn remote_of(link: &Link) -> Text {
     let address = link.address();
     format!("{}:{}", address.host, address.port).into()
-}
-
-/// What is told of a name that is taken. qpidd's words.
-fn exists(name: &str) -> Refusal {
-    Refusal {
-        code: ErrorCode::NOT_ALLOWED,
-        class: 0,
-        command: 0,
-        text: format!("object already exists: {name}"),
-    }
 }

@@ -317,7 +317,7 @@ impl Core {
 }
 
 /// What is told of a name that is taken. qpidd's words.
-fn exists(name: &str) -> Refusal {
+pub(super) fn exists(name: &str) -> Refusal {
     Refusal {
         code: ErrorCode::NOT_ALLOWED,
         class: 0,

@@ -68,11 +68,6 @@ impl Direct {
         bound.into_iter().flat_map(InOrder::values_mut)
     }
 
-    /// The keys of a queue.
-    pub(super) fn keys_of(&self, queue: QueueId) -> impl Iterator<Item = &Text> {
-        keys_of(&self.by_queue, queue)
-    }
-
     pub(super) fn binding_mut(&mut self, queue: QueueId, key: &str) -> Option<&mut Binding> {
         self.by_key.get_mut(key)?.get_mut(&queue)
     }
@@ -92,13 +87,13 @@ impl Direct {
         true
     }
 
-    /// Gives how many bindings the queue had.
-    pub fn unbind_queue(&mut self, queue: QueueId) -> usize {
+    /// Gives the keys that the queue was bound with.
+    pub fn unbind_queue(&mut self, queue: QueueId) -> Vec<Text> {
         let keys: Vec<Text> = keys_of(&self.by_queue, queue).cloned().collect();
         for key in &keys {
             self.unbind(queue, key);
         }
-        keys.len()
+        keys
     }
 
     /// Adds the queues of the key, in the order they were bound to it.

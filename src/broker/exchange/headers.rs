@@ -151,17 +151,17 @@ impl Headers {
         true
     }
 
-    /// Gives how many bindings the queue had.
-    pub fn unbind_queue(&mut self, queue: QueueId) -> usize {
+    /// Gives the keys that the queue was bound with.
+    pub fn unbind_queue(&mut self, queue: QueueId) -> Vec<Text> {
         let keys: Vec<Text> = self.keys_of(queue).cloned().collect();
         for key in &keys {
             self.unbind(queue, key);
         }
-        keys.len()
+        keys
     }
 
     /// The keys that a queue is bound with.
-    pub(super) fn keys_of(&self, queue: QueueId) -> impl Iterator<Item = &Text> {
+    fn keys_of(&self, queue: QueueId) -> impl Iterator<Item = &Text> {
         let from = self.by_queue.range((queue, 0, Text::default())..);
         from.take_while(move |(other, _, _)| *other == queue)
             .map(|(_, _, key)| key)

@@ -287,12 +287,16 @@ impl Kind {
         }
     }
 
-    /// Takes all bindings of a queue away. Gives how many there were.
-    pub fn unbind_queue(&mut self, queue: QueueId) -> usize {
+    /// Takes all bindings of a queue away. Gives the keys that it was bound with, as they are kept: a fanout
+    /// exchange's is empty.
+    pub fn unbind_queue(&mut self, queue: QueueId) -> Vec<Text> {
         match self {
             Kind::Direct(direct) => direct.unbind_queue(queue),
             Kind::Topic(topic) => topic.unbind_queue(queue),
-            Kind::Fanout(fanout) | Kind::Failover(fanout) => usize::from(fanout.unbind(queue)),
+            Kind::Fanout(fanout) | Kind::Failover(fanout) => match fanout.unbind(queue) {
+                true => vec![Text::default()],
+                false => Vec::new(),
+            },
             Kind::Headers(headers) => headers.unbind_queue(queue),
             Kind::Xml(xml) => xml.unbind_queue(queue),
         }
@@ -370,20 +374,6 @@ impl Kind {
             Kind::Fanout(_) | Kind::Failover(_) => self.bindings().collect(),
             Kind::Headers(_) => self.bindings().filter(|b| b.key == key).collect(),
             Kind::Xml(xml) => xml.of_key(key),
-        }
-    }
-
-    /// The keys that a queue is bound with, as they are kept.
-    pub fn keys_of(&self, queue: QueueId) -> Vec<Text> {
-        match self {
-            Kind::Direct(direct) => direct.keys_of(queue).cloned().collect(),
-            Kind::Topic(topic) => topic.keys_of(queue).cloned().collect(),
-            Kind::Fanout(_) | Kind::Failover(_) => match self.has_queue(queue) {
-                true => vec![Text::default()],
-                false => Vec::new(),
-            },
-            Kind::Headers(headers) => headers.keys_of(queue).cloned().collect(),
-            Kind::Xml(xml) => xml.keys_of(queue),
         }
     }
 

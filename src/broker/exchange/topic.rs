@@ -69,11 +69,6 @@ impl Topic {
         node.bound.as_mut()?.get_mut(&queue)
     }
 
-    /// The keys that a queue is bound with.
-    pub(super) fn keys_of(&self, queue: QueueId) -> impl Iterator<Item = &Text> {
-        keys_of(&self.by_queue, queue)
-    }
-
     /// The bindings of a key.
     pub(super) fn of_key(&self, key: &str) -> Vec<&Binding> {
         let pattern = pattern::normal(key);
@@ -93,13 +88,13 @@ impl Topic {
         true
     }
 
-    /// Gives how many bindings the queue had.
-    pub fn unbind_queue(&mut self, queue: QueueId) -> usize {
+    /// Gives the keys that the queue was bound with.
+    pub fn unbind_queue(&mut self, queue: QueueId) -> Vec<Text> {
         let patterns: Vec<Text> = keys_of(&self.by_queue, queue).cloned().collect();
         for pattern in &patterns {
             self.unbind(queue, pattern);
         }
-        patterns.len()
+        patterns
     }
 
     /// Adds the queues that the key matches a pattern of, each once, in the order of `bindings`. A

@@ -58,14 +58,9 @@ impl Xml {
         self.bound.unbind(queue, key)
     }
 
-    /// Gives how many bindings the queue had.
-    pub fn unbind_queue(&mut self, queue: QueueId) -> usize {
+    /// Gives the keys that the queue was bound with.
+    pub fn unbind_queue(&mut self, queue: QueueId) -> Vec<Text> {
         self.bound.unbind_queue(queue)
-    }
-
-    /// The keys that a queue is bound with.
-    pub fn keys_of(&self, queue: QueueId) -> Vec<Text> {
-        self.bound.keys_of(queue).cloned().collect()
     }
 
     /// The bindings of a key, in the order in which they were made.
