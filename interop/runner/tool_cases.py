@@ -11,7 +11,7 @@
     see NAME REGEX      waits until it prints a line that REGEX matches, behind those seen before
     ask NAME REGEX :: LINE
                         gives it the line again and again until it prints one that REGEX matches
-    end NAME            interrupts it, and waits for its end
+    end NAME            ends it as its user would, and waits for that
 
 Lines that begin with # and empty lines are nothing. In commands, lines and what is expected, {b} is
 the broker's address, {port} its port and {seen} what the first group of the last `see` or `ask`

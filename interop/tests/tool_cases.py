@@ -28,7 +28,24 @@ TypeError: an integer is required
 """
 
 
+SHUTDOWN = """Exception in thread Thread for broker: 127.0.0.1:5672 (most likely raised during interpreter shutdown):
+Traceback (most recent call last):
+  File "lib/python2.7/threading.py", line 801, in __bootstrap_inner
+  File "qmf/console.py", line 2969, in run
+<type 'exceptions.TypeError'>: 'NoneType' object is not callable
+"""
+
+
 class Races(unittest.TestCase):
+    def test_a_thread_that_outlives_the_interpreter_is_no_output_and_changes_no_status(self):
+        self.assertEqual(tools.without_exit_race("a line\n" + SHUTDOWN), ("a line\n", False))
+        self.assertEqual(tools.without_exit_race("a line\n" + SHUTDOWN + RACE), ("a line\n", True))
+
+    def test_a_thread_that_fails_before_the_end_is_output(self):
+        for text in (SHUTDOWN.replace(" (most likely raised during interpreter shutdown)", ""),
+                     SHUTDOWN.replace("'NoneType' object is not callable", "wrong")):
+            self.assertEqual(tools.without_exit_race(text), (text, False))
+
     def test_the_clients_race_at_the_end_is_no_output(self):
         twice = RACE + RACE.replace("atexit._run_exitfuncs", "sys.exitfunc")
         for race in (RACE, twice):

@@ -2,20 +2,38 @@
 
     client send {b} ADDRESS COUNT [KEY=VALUE ...]    sends messages with these properties
     client take {b} ADDRESS COUNT                    takes so many, and accepts them
-    client hold {b} ADDRESS COUNT                    takes so many and keeps them until interrupted
+    client hold {b} ADDRESS COUNT                    takes so many and keeps them until it is ended
     client listen {b} ADDRESS                        prints the opcode and the key of each message
     client reject {b} ADDRESS COUNT                  takes so many and rejects them
-    client feed {b} ADDRESS                          sends one after the other until interrupted
+    client feed {b} ADDRESS                          sends one after the other until it is ended
     client carry {b} ADDRESS BROKER QUEUE            sends one after the other until one is in a queue there
+
+It is ended by the end of its input: an interrupt may come while the library holds a lock, which
+then nobody gives back, and the close of the connection waits for it.
 """
 
 import sys
+import threading
 import time
 
 from qpid.messaging import REJECTED, Connection, Disposition, Empty, Message
 
 # A message that does not come within this many seconds will not come.
 FETCH_SECONDS = 30
+# How often what goes on looks whether it is ended.
+LOOK_SECONDS = 0.2
+
+ended = threading.Event()
+
+
+def watch_input():
+    """Has `ended` set once the input ends."""
+    def read():
+        sys.stdin.read()
+        ended.set()
+    thread = threading.Thread(target=read)
+    thread.daemon = True
+    thread.start()
 
 
 def send(session, address, count, *pairs):
@@ -45,24 +63,21 @@ def hold(session, address, count):
     for _ in range(int(count)):
         receiver.fetch(FETCH_SECONDS)
     print "holds %s" % count
-    try:
-        while True:
-            time.sleep(1)
-    except KeyboardInterrupt:
-        pass
+    while not ended.is_set():
+        time.sleep(LOOK_SECONDS)
 
 
 def listen(session, address):
     receiver = session.receiver(address)
     receiver.capacity = 100
     print "listens"
-    try:
-        while True:
-            message = receiver.fetch()
-            print message.properties.get("qmf.opcode"), message.properties.get("x-amqp-0-10.routing-key")
-            session.acknowledge()
-    except KeyboardInterrupt:
-        pass
+    while not ended.is_set():
+        try:
+            message = receiver.fetch(LOOK_SECONDS)
+        except Empty:
+            continue
+        print message.properties.get("qmf.opcode"), message.properties.get("x-amqp-0-10.routing-key")
+        session.acknowledge()
 
 
 def carry(session, address, broker, queue):
@@ -85,16 +100,14 @@ def carry(session, address, broker, queue):
 def feed(session, address):
     sender = session.sender(address)
     print "feeds"
-    try:
-        while True:
-            sender.send(Message("fed"))
-            time.sleep(0.2)
-    except KeyboardInterrupt:
-        pass
+    while not ended.is_set():
+        sender.send(Message("fed"))
+        time.sleep(LOOK_SECONDS)
 
 
 def main():
     what, broker = sys.argv[1:3]
+    watch_input()
     connection = Connection.establish(broker)
     try:
         orders = dict(send=send, take=take, hold=hold, listen=listen, reject=reject, feed=feed,
