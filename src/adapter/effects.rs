@@ -1,17 +1,83 @@
 //! From effects of the core to what a client hears.
 
-use crate::broker::{Delivery, Effect};
+use crate::broker::{Delivery, Effect, Refusal};
 use crate::protocol::limits::OUTPUT_BY_REFERENCE_MIN;
 use crate::protocol::{Connection, Content, Pieces};
 use crate::wire::{
-    CloseCode, Command, DetachCode, ErrorCode, ExecutionResult, MessageAccept, MessageReject,
+    CloseCode, Command, CommandId, DetachCode, ErrorCode, ExecutionException, ExecutionResult,
+    MessageAccept, MessageReject, SequenceSet,
 };
 
 use super::Adapter;
 use super::events::Pending;
 use super::session;
 
+/// What an effect comes to for a session that is not the peer's but of this process.
+#[derive(Debug)]
+pub enum Aside {
+    /// The session is there.
+    Attached,
+    /// It has ended for this reason.
+    Detached(DetachCode),
+    /// It has failed.
+    Failed(Box<ExecutionException>),
+    /// Commands are done.
+    Completed(SequenceSet),
+}
+
+/// The channel of an effect by which a session without subscriptions and questions hears of itself.
+pub fn channel_of(effect: &Effect) -> Option<u16> {
+    match effect {
+        Effect::Attached { channel, .. }
+        | Effect::Detached { channel, .. }
+        | Effect::Exception { channel, .. }
+        | Effect::Completed { channel, .. } => Some(*channel),
+        _ => None,
+    }
+}
+
 impl Adapter {
+    /// Takes in an effect for a session that is not the peer's: its owner is to hear of it. None for one that
+    /// has no [`channel_of`].
+    pub fn take_aside(&mut self, effect: Effect) -> Option<Aside> {
+        match effect {
+            Effect::Attached { channel, .. } => {
+                self.session_changed(channel);
+                self.pending = None;
+                Some(Aside::Attached)
+            }
+            Effect::Detached { channel, code, .. } => {
+                self.session_changed(channel);
+                self.settle_pending(channel);
+                Some(Aside::Detached(code))
+            }
+            Effect::Exception {
+                channel,
+                command,
+                name,
+                refusal,
+                ..
+            } => {
+                self.session_changed(channel);
+                self.settle_pending(channel);
+                self.log_failure((channel, &name), command, &refusal);
+                let exception = session::exception(command, *refusal);
+                Some(Aside::Failed(Box::new(exception)))
+            }
+            Effect::Completed {
+                channel,
+                commands,
+                timely_reply,
+            } => {
+                if timely_reply {
+                    self.know_completed(channel, commands.clone());
+                }
+                Some(Aside::Completed(commands))
+            }
+            _ => None,
+        }
+    }
+
     /// Writes effects into the connection's output, in their order, and empties `effects`.
     pub fn handle_effects(&mut self, protocol: &mut Connection, effects: &mut Vec<Effect>) {
         let start = protocol.output().len();
@@ -163,15 +229,43 @@ impl Adapter {
         }
     }
 
+    /// A session that was asked for, or whose end was, has come or ended.
+    fn settle_pending(&mut self, channel: u16) {
+        if matches!(self.pending, Some(Pending::Attach(at) | Pending::Detach(at)) if at == channel)
+        {
+            self.pending = None;
+        }
+    }
+
+    /// A session of this channel has begun or ended.
+    fn session_changed(&mut self, channel: u16) {
+        self.spoiled.remove(&channel);
+        // Not before: a session that is attached already keeps its open transaction.
+        self.room.detached(channel);
+        self.forget_given_back(channel);
+    }
+
+    fn log_failure(&self, (channel, name): (u16, &[u8]), command: CommandId, refusal: &Refusal) {
+        tracing::error!(
+            target: "Broker",
+            "{} channel {channel} session {}: command {command} (class {}, code {}) failed, {}: \
+             {} {}",
+            self.peer,
+            name.escape_ascii(),
+            refusal.class,
+            refusal.command,
+            session::fault(refusal.code),
+            refusal.code.0,
+            refusal.text.escape_debug(),
+        );
+    }
+
     fn tell_of_session(&mut self, protocol: &mut Connection, effect: Effect) {
         if let Effect::Attached { channel, .. }
         | Effect::Detached { channel, .. }
         | Effect::Exception { channel, .. } = &effect
         {
-            self.spoiled.remove(channel);
-            // Not before: a session that is attached already keeps its open transaction.
-            self.room.detached(*channel);
-            self.forget_given_back(*channel);
+            self.session_changed(*channel);
         }
         match effect {
             Effect::Attached {
@@ -187,10 +281,7 @@ impl Adapter {
                 }
             }
             Effect::Detached { channel, code, .. } => {
-                if matches!(self.pending, Some(Pending::Attach(at) | Pending::Detach(at)) if at == channel)
-                {
-                    self.pending = None;
-                }
+                self.settle_pending(channel);
                 protocol.detached(channel, code);
             }
             Effect::Exception {
@@ -200,18 +291,7 @@ impl Adapter {
                 name,
                 refusal,
             } => {
-                tracing::error!(
-                    target: "Broker",
-                    "{} channel {channel} session {}: command {command} (class {}, code {}) failed, {}: \
-                     {} {}",
-                    self.peer,
-                    name.escape_ascii(),
-                    refusal.class,
-                    refusal.command,
-                    session::fault(refusal.code),
-                    refusal.code.0,
-                    refusal.text.escape_debug(),
-                );
+                self.log_failure((channel, &name), command, &refusal);
                 if refusal.code == ErrorCode::UNAUTHORIZED_ACCESS
                     && let Some(rights) = &mut self.rights
                 {

@@ -8,7 +8,7 @@ use crate::broker::ids::{ChannelKey, ConnectionNumber};
 use crate::broker::limits as broker_limits;
 use crate::broker::{Command, ConnectionRecord, Request};
 use crate::protocol::{Connection, Event};
-use crate::wire::{self, CloseCode, ErrorCode, Text};
+use crate::wire::{self, CloseCode, ErrorCode, SequenceSet, Text};
 
 use super::dtx::DtxTimeouts;
 use super::message::Transfers;
@@ -43,7 +43,7 @@ pub struct Adapter {
     pub(super) messages: (u64, u64),
     /// What is known of bindings of xml exchanges.
     matcher: Matcher,
-    /// Commands that the core has given back: they are proposed before any other.
+    /// Commands that the core has given back, and others that are proposed before what comes next.
     given_back: VecDeque<Command>,
     /// What the user may do; None is everything.
     pub(super) rights: Option<Box<dyn Rights>>,
@@ -294,10 +294,19 @@ impl Adapter {
         self.given_back.push_back(command);
     }
 
+    /// Has the core know that completions have been heard of.
+    pub(super) fn know_completed(&mut self, channel: u16, commands: SequenceSet) {
+        let at = self.at(channel);
+        self.given_back
+            .push_back(Command::KnownCompleted { at, commands });
+    }
+
     /// A session has ended, and with it what it asked for.
     pub(super) fn forget_given_back(&mut self, channel: u16) {
         let is_others = |command: &Command| match command {
-            Command::Session { at, .. } | Command::Detach { at } => at.channel != channel,
+            Command::Session { at, .. }
+            | Command::Detach { at }
+            | Command::KnownCompleted { at, .. } => at.channel != channel,
             _ => true,
         };
         self.given_back.retain(is_others);

@@ -146,8 +146,10 @@ impl Transfers {
     pub(super) fn of(&mut self, delivery: &Delivery) -> (&Command, Option<&[u8]>) {
         let message = &delivery.message;
         self.header.clear();
-        if message.has_header {
-            message.delivered_header(delivery.redelivered, delivery.ttl, &mut self.header);
+        let has_header = message.has_header || delivery.identity.is_some();
+        if has_header {
+            let told = (delivery.redelivered, delivery.ttl);
+            message.delivered_header(told, delivery.identity, &mut self.header);
         }
         let kept = self.last.take();
         let tag = &delivery.subscription;
@@ -156,7 +158,7 @@ impl Transfers {
             _ => (tag.clone(), command_of(tag)),
         };
         let (_, command) = self.last.insert(kept);
-        (command, message.has_header.then_some(&self.header[..]))
+        (command, has_header.then_some(&self.header[..]))
     }
 }
 

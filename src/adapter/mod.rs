@@ -37,5 +37,6 @@ mod xml;
 pub mod xquery;
 
 pub use dtx::DtxTimeouts;
+pub use effects::{Aside, channel_of};
 pub use events::Adapter;
 pub use rights::{Rights, Verdict};

@@ -8,6 +8,7 @@ use super::guard::Ruled;
 use super::ids::{ConnectionKey, GroupTime};
 use super::management::ForAgent;
 use super::message::Message;
+use super::seen::Identity;
 use crate::wire::{
     AcceptMode, AcquireMode, CommandId, DetachCode, RejectCode, SequenceSet, Struct32, Text,
 };
@@ -188,6 +189,8 @@ pub struct Delivery {
     pub redelivered: bool,
     /// Milliseconds left to live, at least 1, when it has a time to live.
     pub ttl: Option<u64>,
+    /// Which message it is, where its subscriber wants to know and it does not say so itself.
+    pub identity: Option<Identity>,
     /// Whether the transfer carries the sync bit.
     pub sync: bool,
 }

@@ -203,9 +203,12 @@ pub const TAGS_BYTES_MAX: usize = 16 * 1024;
 /// Brokers that want one binding of one queue.
 pub const ORIGINS_PER_BINDING_MAX: usize = 1_024;
 
-/// Messages that have come over links and would be known again: some seconds of a busy network, in which one
-/// comes by all of its ways.
-pub const SEEN_MAX: usize = 65_536;
+/// Messages that have come over links and would be known again, at least: twice what a link may have on its
+/// way, all of which comes again when it is lost, and some of what came by others meanwhile.
+pub const SEEN_MAX: usize = 131_072;
+
+/// Of these, those of one entry of one broker that are kept, and forgotten, as one.
+pub const SEEN_RUN_MAX: usize = 1_024;
 
 /// Octets of what a link tells of what went wrong.
 pub const LINK_ERROR_BYTES_MAX: usize = 1_024;

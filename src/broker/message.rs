@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
 use super::ids::{ConnectionKey, ShardId};
+use super::seen::{IDENTITY, Identity};
 use crate::qmf::Publication;
 use crate::wire::header::Layout;
 use crate::wire::{
@@ -458,10 +459,19 @@ impl Message {
     }
 
     /// Appends the header segment of a delivery: flagged when it has been delivered before, with
-    /// the milliseconds it has left to live.
-    pub fn delivered_header(&self, redelivered: bool, ttl: Option<u64>, out: &mut Vec<u8>) {
+    /// the milliseconds it has left to live, and with which message it is, where that is to be told.
+    pub fn delivered_header(
+        &self,
+        (redelivered, ttl): (bool, Option<u64>),
+        identity: Option<Identity>,
+        out: &mut Vec<u8>,
+    ) {
         let start = out.len();
-        out.extend_from_slice(self.header());
+        if let Some(identity) = identity {
+            self.identified_header(identity, out);
+        } else {
+            out.extend_from_slice(self.header());
+        }
         if redelivered && let Some(flags) = out.get_mut(start + FLAGS_AT) {
             *flags |= REDELIVERED;
         }
@@ -469,6 +479,26 @@ impl Message {
             && let Some(field) = out.get_mut(start + at..start + at + 8)
         {
             field.copy_from_slice(&ttl.to_be_bytes());
+        }
+    }
+
+    /// Appends the header segment with which message it is in it. What says so already, and is not known to
+    /// be right, is replaced.
+    fn identified_header(&self, identity: Identity, out: &mut Vec<u8>) {
+        let text = identity.text();
+        let start = out.len();
+        match self.has_header {
+            true => out.extend_from_slice(self.header()),
+            false => {
+                let delivery = Some(DeliveryProperties::default());
+                wire::header::encode(&delivery, &[], out);
+            }
+        }
+        let lies = self.properties.map(|(from, to)| start + from..start + to);
+        if !wire::header::add_application_header(out, lies, IDENTITY, &text) {
+            let other = self.with_headers(vec![(IDENTITY.into(), Value::Str16(text))]);
+            out.truncate(start);
+            out.extend_from_slice(other.header());
         }
     }
 
@@ -577,6 +607,12 @@ impl Message {
         };
         let mut octets = self.content[start..end].windows(text.len().max(1));
         octets.any(|octets| octets == text.as_bytes())
+    }
+
+    /// A text among the application headers; None for what is none.
+    pub fn application_header(&self, name: &str) -> Option<&str> {
+        let (start, end) = self.properties?;
+        wire::header::application_header(self.content.get(start..end)?, name)
     }
 
     /// The application headers, decoded now.

@@ -5,14 +5,13 @@
 //! believed: the identity that some client puts on a message is replaced when it leaves, so that whoever
 //! publishes again what he was given has published another message.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::encoding::{Decoder, Encoder, EncodingError, Record, record};
 use super::ids::ConnectionKey;
 use super::limits;
 use super::message::{BodyHandle, Message, Stored};
-use crate::wire::{Map, Text, Value};
+use crate::wire::Text;
 
 /// The header that says which message it is. This broker's own.
 pub const IDENTITY: &str = "x-ferrymq.identity";
@@ -36,6 +35,11 @@ record!(Identity { run, index, n });
 /// Octets of an identity as text.
 const TEXT_BYTES: usize = 40;
 
+/// Where its words end in it.
+const WORDS_END: [usize; 3] = [16, 32, 40];
+
+const DIGITS: [u8; 16] = *b"0123456789abcdef";
+
 impl Identity {
     /// Of a message that a broker has had from a client.
     pub fn new(run: u64, handle: BodyHandle) -> Identity {
@@ -49,91 +53,195 @@ impl Identity {
     /// As a header's value.
     pub fn text(self) -> Text {
         let Identity { run, index, n } = self;
-        format!("{run:016x}{index:016x}{n:08x}").into()
+        let number = u128::from(run) << 64 | u128::from(index);
+        let mut octets = [0; TEXT_BYTES];
+        for (place, octet) in octets.iter_mut().enumerate() {
+            let digit = match place {
+                0..32 => number >> (4 * (31 - place)),
+                _ => u128::from(n) >> (4 * (39 - place)),
+            };
+            *octet = DIGITS[(digit & 0xf) as usize];
+        }
+        std::str::from_utf8(&octets).unwrap_or_default().into()
     }
 
     /// What a header says, if it is one.
     pub fn parse(text: &str) -> Option<Identity> {
-        let is_hexadecimal = text.bytes().all(|octet| octet.is_ascii_hexdigit());
-        if text.len() != TEXT_BYTES || !is_hexadecimal {
+        if text.len() != TEXT_BYTES {
             return None;
         }
-        Some(Identity {
-            run: u64::from_str_radix(&text[..16], 16).ok()?,
-            index: u64::from_str_radix(&text[16..32], 16).ok()?,
-            n: u32::from_str_radix(&text[32..], 16).ok()?,
-        })
+        let mut number = 0_u64;
+        let mut words = [0; 3];
+        for (place, octet) in text.bytes().enumerate() {
+            let digit = char::from(octet).to_digit(16)?;
+            number = number << 4 | u64::from(digit);
+            if let Some(word) = WORDS_END.iter().position(|end| *end == place + 1) {
+                words[word] = std::mem::take(&mut number);
+            }
+        }
+        let [run, index, n] = words;
+        let n = u32::try_from(n).ok()?;
+        Some(Identity { run, index, n })
     }
 
     /// What a message says of itself.
     pub fn of(message: &Message) -> Option<Identity> {
-        let headers: Option<Map> = message.application_headers();
-        let said = headers.as_ref()?.get(IDENTITY).and_then(Value::as_str)?;
-        Identity::parse(said)
+        Identity::parse(message.application_header(IDENTITY)?)
+    }
+
+    /// What is to be added to a message so that it says which it is; None when it says so itself, or nothing
+    /// is to be said. It is known by what it came with over a link, if it did, else as the broker of this
+    /// `run` has it; without one it says nothing.
+    pub fn to_add(stored: &Stored, run: u64) -> Option<Identity> {
+        let has_come_by_link = stored.publisher == ConnectionKey::LINK;
+        let is_said = has_come_by_link && Identity::of(&stored.message).is_some();
+        (run != 0 && !is_said).then(|| Identity::new(run, stored.handle))
     }
 }
 
-/// A message that says which it is. It is known by what it came with over a link, if it did, else as the
-/// broker of this `run` has it; without one it says nothing.
-pub fn identified(message: Arc<Message>, stored: &Stored, run: u64) -> Arc<Message> {
-    let has_come_by_link = stored.publisher == ConnectionKey::LINK;
-    if run == 0 || has_come_by_link && Identity::of(&message).is_some() {
-        return message;
+/// Messages of one entry of one broker that have come at one exchange one after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Run {
+    exchange: Text,
+    /// The first of them.
+    first: Identity,
+    /// The last of them is that of this `n`.
+    last: u32,
+}
+record!(Run {
+    exchange,
+    first,
+    last
+});
+
+impl Run {
+    fn count(&self) -> usize {
+        (self.last - self.first.n) as usize + 1
     }
-    let text = Identity::new(run, stored.handle).text();
-    let added = vec![(IDENTITY.into(), Value::Str16(text))];
-    Arc::new(message.with_headers(added))
 }
 
-/// The last [`limits::SEEN_MAX`] messages that have come over links, each with the exchange at which it came.
+/// Of one entry of one broker: each first `n` of those that are known, and the last one that follows without
+/// a gap.
+type Known = BTreeMap<Identity, u32>;
+
+/// The last messages that have come over links, each with the exchange at which it came: at least
+/// [`limits::SEEN_MAX`]. They mostly come in runs, which are kept as such.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Seen {
     /// In the order in which they came.
-    order: VecDeque<(Text, Identity)>,
+    runs: VecDeque<Run>,
+    /// How many messages these are.
+    count: usize,
     /// Follows from the above.
-    known: BTreeMap<Text, BTreeSet<Identity>>,
+    known: BTreeMap<Text, Known>,
+}
+
+/// The first message of those behind which there is no gap before `identity`, and the last `n` of them, if
+/// `identity` is theirs or follows on them.
+fn around(known: &Known, identity: Identity) -> Option<(Identity, u32)> {
+    let (first, last) = known.range(..=identity).next_back()?;
+    let is_theirs = (first.run, first.index) == (identity.run, identity.index);
+    (is_theirs && identity.n <= last.saturating_add(1)).then_some((*first, *last))
 }
 
 impl Seen {
     /// Whether a message has come at an exchange.
     pub fn holds(&self, exchange: &str, identity: Identity) -> bool {
-        let at = self.known.get(exchange);
-        at.is_some_and(|known| known.contains(&identity))
+        let known = self.known.get(exchange);
+        let around = known.and_then(|known| around(known, identity));
+        around.is_some_and(|(_, last)| identity.n <= last)
     }
 
     /// A message has come at an exchange.
-    pub fn add(&mut self, exchange: &Text, identity: Identity) {
-        let known = self.known.entry(exchange.clone()).or_default();
-        if !known.insert(identity) {
+    pub fn add(&mut self, exchange: &str, identity: Identity) {
+        if !self.know(exchange, identity, identity.n) {
             return;
         }
-        self.order.push_back((exchange.clone(), identity));
-        if self.order.len() > limits::SEEN_MAX {
+        self.count += 1;
+        let follows = |run: &&mut Run| {
+            run.first.run == identity.run
+                && run.first.index == identity.index
+                && run.last.checked_add(1) == Some(identity.n)
+                && run.count() < limits::SEEN_RUN_MAX
+                && run.exchange == exchange
+        };
+        match self.runs.back_mut().filter(follows) {
+            Some(run) => run.last = identity.n,
+            None => self.runs.push_back(Run {
+                exchange: exchange.into(),
+                first: identity,
+                last: identity.n,
+            }),
+        }
+        while let Some(first) = self.runs.front()
+            && self.count - first.count() >= limits::SEEN_MAX
+        {
             self.forget_first();
         }
     }
 
+    /// Knows all from `first` to that of the `n` `last`, of which none is known, or only the first; false
+    /// when that is.
+    fn know(&mut self, exchange: &str, first: Identity, last: u32) -> bool {
+        if !self.known.contains_key(exchange) {
+            self.known.insert(exchange.into(), Known::new());
+        }
+        let Some(known) = self.known.get_mut(exchange) else {
+            return false;
+        };
+        let mut whole = (first, last);
+        match around(known, first) {
+            Some((_, end)) if first.n <= end => return false,
+            Some((before, _)) => whole.0 = before,
+            None => {}
+        }
+        let behind = last.checked_add(1).map(|n| Identity { n, ..first });
+        if let Some(end) = behind.and_then(|behind| known.remove(&behind)) {
+            whole.1 = end;
+        }
+        known.insert(whole.0, whole.1);
+        true
+    }
+
     fn forget_first(&mut self) {
-        let Some((exchange, identity)) = self.order.pop_front() else {
+        let Some(run) = self.runs.pop_front() else {
             return;
         };
-        if let Some(known) = self.known.get_mut(&exchange) {
-            known.remove(&identity);
-            if known.is_empty() {
-                self.known.remove(&exchange);
+        self.count -= run.count();
+        let Some(known) = self.known.get_mut(&run.exchange) else {
+            return;
+        };
+        if let Some((first, last)) = around(known, run.first) {
+            known.remove(&first);
+            if first.n < run.first.n {
+                known.insert(first, run.first.n - 1);
             }
+            if run.last < last {
+                let n = run.last + 1;
+                known.insert(Identity { n, ..run.first }, last);
+            }
+        }
+        if known.is_empty() {
+            self.known.remove(&run.exchange);
         }
     }
 }
 
 impl Record for Seen {
     fn encode(&self, to: &mut Encoder) {
-        self.order.encode(to);
+        self.runs.encode(to);
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
         let mut seen = Seen::default();
-        for (exchange, identity) in VecDeque::<(Text, Identity)>::decode(from)? {
-            seen.add(&exchange, identity);
+        for run in VecDeque::<Run>::decode(from)? {
+            if run.last < run.first.n || run.count() > limits::SEEN_RUN_MAX {
+                return Err(from.error("run of messages seen"));
+            }
+            if !seen.know(&run.exchange, run.first, run.last) {
+                return Err(from.error("messages seen twice"));
+            }
+            seen.count += run.count();
+            seen.runs.push_back(run);
         }
         Ok(seen)
     }
@@ -167,18 +275,93 @@ mod tests {
         }
     }
 
+    fn of_entry(index: u64, n: u32) -> Identity {
+        Identity { run: 7, index, n }
+    }
+
     #[test]
     fn a_message_counts_by_exchange_and_the_oldest_are_forgotten() {
         let mut seen = Seen::default();
         for index in 0..=limits::SEEN_MAX as u64 {
-            seen.add(&"e".into(), identity(index));
+            seen.add("e", identity(index));
         }
         assert!(!seen.holds("e", identity(0)) && seen.holds("e", identity(1)));
         assert!(!seen.holds("f", identity(1)));
-        seen.add(&"e".into(), identity(1));
+        seen.add("e", identity(1));
         assert!(
             seen.holds("e", identity(2)),
             "what is known is not counted again"
         );
+    }
+
+    #[test]
+    fn messages_of_an_entry_are_known_one_by_one_in_whatever_order_they_come() {
+        let mut seen = Seen::default();
+        let came = [5, 6, 7, 1, 0, 9, 3, u32::MAX, 2, 8, u32::MAX - 1];
+        for (count, n) in came.iter().enumerate() {
+            for other in came {
+                let has_come = came[..count].contains(&other);
+                assert_eq!(
+                    seen.holds("e", of_entry(1, other)),
+                    has_come,
+                    "{other} before {n}"
+                );
+            }
+            seen.add("e", of_entry(1, *n));
+            assert!(!seen.holds("e", of_entry(0, *n)) && !seen.holds("e", of_entry(2, *n)));
+        }
+        assert!(!seen.holds("e", of_entry(1, 4)) && !seen.holds("e", of_entry(1, 10)));
+    }
+
+    #[test]
+    fn whole_runs_are_forgotten_and_no_more_than_that() {
+        let mut seen = Seen::default();
+        let runs = limits::SEEN_MAX / limits::SEEN_RUN_MAX + 1;
+        for index in 0..runs as u64 {
+            for n in 0..limits::SEEN_RUN_MAX as u32 {
+                seen.add("e", of_entry(index, n));
+            }
+        }
+        let of_all = |seen: &Seen, index: u64| {
+            (0..limits::SEEN_RUN_MAX as u32)
+                .filter(|n| seen.holds("e", of_entry(index, *n)))
+                .count()
+        };
+        assert_eq!(of_all(&seen, 0), 0);
+        assert_eq!(of_all(&seen, 1), limits::SEEN_RUN_MAX);
+        assert_eq!(seen.count, limits::SEEN_MAX);
+    }
+
+    #[test]
+    fn what_is_forgotten_of_an_entry_leaves_what_came_before_and_behind_it() {
+        let mut seen = Seen::default();
+        seen.add("e", of_entry(1, 5));
+        seen.add("e", of_entry(1, 4));
+        seen.add("e", of_entry(1, 6));
+        seen.forget_first();
+        let known = |seen: &Seen| [4, 5, 6].map(|n| seen.holds("e", of_entry(1, n)));
+        assert_eq!(known(&seen), [true, false, true]);
+        seen.forget_first();
+        assert_eq!(known(&seen), [false, false, true]);
+        seen.forget_first();
+        assert_eq!(seen, Seen::default());
+    }
+
+    #[test]
+    fn what_has_been_seen_is_read_as_it_is_written() {
+        let mut seen = Seen::default();
+        for (exchange, index, n) in [
+            ("e", 1, 0),
+            ("e", 1, 1),
+            ("f", 1, 2),
+            ("e", 1, 2),
+            ("e", 2, 0),
+        ] {
+            seen.add(exchange, of_entry(index, n));
+        }
+        let mut to = Encoder::default();
+        seen.encode(&mut to);
+        let read = Seen::decode(&mut Decoder::new(&to.bytes));
+        assert_eq!(read, Ok(seen));
     }
 }

@@ -6,7 +6,9 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 use super::bindings::{Bindings, Place};
+use super::destination::Destination;
 use super::home::Home;
+use super::inlet::Inlets;
 use super::limits;
 use super::news::News;
 use super::pump::{Acknowledging, Pump};
@@ -23,6 +25,8 @@ use crate::wire::{
 pub struct Ends {
     /// The one that the link belongs to.
     pub here: Client,
+    /// The way for what is published there.
+    pub inlets: Inlets,
     /// Its tag.
     pub own: Text,
     /// The other.
@@ -52,36 +56,88 @@ pub async fn run(
     signals: Signals,
 ) -> Result<(), String> {
     let failed = |error: Error| error.to_string();
-    let (source, destination) = match definition.source_is_local {
-        true => (&ends.here, &ends.there),
-        false => (&ends.there, &ends.here),
+    let from = match definition.source_is_local {
+        true => &ends.here,
+        false => &ends.there,
     };
     let name = format!("qpid.bridge_session_{}_{}", definition.name, ends.own);
-    let source = attach(source, &name).await.map_err(failed)?;
-    let destination = attach(destination, &format!("{name}.out"))
-        .await
-        .map_err(failed)?;
-    let sessions = [source.clone(), destination.clone()];
-    let bridge = Bridge {
-        definition: &definition,
-        ends: &ends,
-        source,
-        destination,
+    let source = attach(from, &name).await;
+    let source = source.map_err(failed)?;
+    let out = attach_out(&*home, &definition, &ends, &format!("{name}.out")).await;
+    let ended = match out {
+        Ok((destination, there)) => {
+            let bridge = Bridge {
+                definition: &definition,
+                ends: &ends,
+                source: source.clone(),
+            };
+            let ended = carry(&*home, bridge, destination, &signals).await;
+            if let Some(there) = there {
+                leave(there).await;
+            }
+            ended
+        }
+        Err(why) => Err(why),
     };
-    let ended = carry(&*home, bridge, &signals).await;
-    for session in sessions {
-        // Err: it has ended already, or its connection is about to.
-        let _ = timeout(limits::DETACH_TIMEOUT, session.detach()).await;
-    }
+    leave(source).await;
     ended
 }
 
-async fn carry(home: &dyn Home, bridge: Bridge<'_>, signals: &Signals) -> Result<(), String> {
+/// The session in which a bridge publishes; and which it is at the other broker, if it is there. Who is
+/// refused there is told so before a message is on its way.
+async fn attach_out(
+    home: &dyn Home,
+    definition: &BridgeDefinition,
+    ends: &Ends,
+    name: &str,
+) -> Result<(Destination, Option<Session>), String> {
+    let failed = |error: Error| error.to_string();
+    let exchange = &definition.destination;
+    if definition.source_is_local {
+        let session = attach(&ends.there, name).await;
+        let session = session.map_err(failed)?;
+        see_exchange(&session, exchange).await?;
+        let is_waiting = definition.sync > 0 && is_lasting(definition);
+        let destination = Destination::there(exchange.clone(), session.clone(), is_waiting);
+        return Ok((destination, Some(session)));
+    }
+    let mut is_there = false;
+    home.look(&mut |core| is_there = core.exchange_of_name(exchange).is_some());
+    if !is_there {
+        return Err(no_exchange(exchange));
+    }
+    let inlet = match ends.inlets.attach(name).await {
+        Err(Error::Detached(_)) => ends.inlets.attach(&spare(name)).await,
+        other => other,
+    };
+    let destination = Destination::here(exchange.clone(), inlet.map_err(failed)?);
+    Ok((destination, None))
+}
+
+fn no_exchange(name: &Text) -> String {
+    format!("404 not-found: no exchange {name}")
+}
+
+/// Whether what a bridge has from its source is still there when the bridge is not: only that is
+/// acknowledged.
+fn is_lasting(definition: &BridgeDefinition) -> bool {
+    definition.source_is_queue || !definition.queue.is_empty()
+}
+
+/// Ends a session that may have ended already, or whose connection is about to.
+async fn leave(session: Session) {
+    let _ = timeout(limits::DETACH_TIMEOUT, session.detach()).await;
+}
+
+async fn carry(
+    home: &dyn Home,
+    bridge: Bridge<'_>,
+    destination: Destination,
+    signals: &Signals,
+) -> Result<(), String> {
     let failed = |error: Error| error.to_string();
     let (definition, ends) = (bridge.definition, bridge.ends);
     let source = bridge.source.clone();
-    // Who is refused there is told so before a message is on its way.
-    see_exchange(&bridge.destination, &definition.destination).await?;
     let queue = bridge.prepare().await?;
     // Before the bindings are looked at, so that none is missed.
     let news = signals.news.listen();
@@ -96,7 +152,7 @@ async fn carry(home: &dyn Home, bridge: Bridge<'_>, signals: &Signals) -> Result
     if let Some(bindings) = &mut bindings {
         bindings.tell_all(home, &source, false).await?;
     }
-    let mut pump = bridge.pump(queue).await.map_err(failed)?;
+    let mut pump = bridge.pump(queue, destination).await.map_err(failed)?;
     // Err: the link is gone, and soon this.
     let _ = signals.begun.send(definition.name.clone()).await;
     loop {
@@ -125,13 +181,18 @@ async fn carry(home: &dyn Home, bridge: Bridge<'_>, signals: &Signals) -> Result
     }
 }
 
-/// A session of this name, or, when another still has it, of one that nobody has: the other's connection
-/// is dead and has not been noticed yet.
+/// A session of this name, or, when another still has it, of a spare one.
 async fn attach(client: &Client, name: &str) -> Result<Session, Error> {
     match client.session(name).await {
-        Err(Error::Detached(_)) => client.session(&unique_name(&format!("{name}."))).await,
+        Err(Error::Detached(_)) => client.session(&spare(name)).await,
         other => other,
     }
+}
+
+/// A name for a session that nobody has: another has the usual one, whose connection is dead and has not
+/// been noticed yet.
+fn spare(name: &str) -> String {
+    unique_name(&format!("{name}."))
 }
 
 async fn see_exchange(session: &Session, name: &Text) -> Result<(), String> {
@@ -141,7 +202,7 @@ async fn see_exchange(session: &Session, name: &Text) -> Result<(), String> {
     });
     let found: Result<ExchangeQueryResult, Error> = session.query(query).await;
     match found {
-        Ok(found) if found.not_found => Err(format!("404 not-found: no exchange {name}")),
+        Ok(found) if found.not_found => Err(no_exchange(name)),
         Ok(_) => Ok(()),
         Err(error) => Err(error.to_string()),
     }
@@ -151,7 +212,6 @@ struct Bridge<'a> {
     definition: &'a BridgeDefinition,
     ends: &'a Ends,
     source: Session,
-    destination: Session,
 }
 
 impl Bridge<'_> {
@@ -216,11 +276,10 @@ impl Bridge<'_> {
         Ok(queue)
     }
 
-    /// Subscribes. Only what comes from a queue that is not the bridge's own is acknowledged: another goes
-    /// with the bridge.
-    async fn pump(self, queue: Text) -> Result<Pump, Error> {
+    /// Subscribes.
+    async fn pump(self, queue: Text, destination: Destination) -> Result<Pump, Error> {
         let definition = self.definition;
-        let is_lasting = definition.source_is_queue || !definition.queue.is_empty();
+        let is_lasting = is_lasting(definition);
         let is_acknowledging = definition.sync > 0 && is_lasting;
         let credit = match definition.credit {
             0 | u32::MAX => None,
@@ -237,10 +296,7 @@ impl Bridge<'_> {
             arguments: Some([(WANTS_IDENTITY, Value::Bool(true))].into_iter().collect()),
             ..MessageSubscribe::default()
         };
-        let most = match is_acknowledging {
-            true => limits::UNACCEPTED_MAX,
-            false => limits::WINDOW,
-        };
+        let most = limits::WINDOW;
         let flow = Flow::WindowOf {
             messages: credit.unwrap_or(most).min(most),
             bytes: limits::WINDOW_BYTES,
@@ -249,7 +305,6 @@ impl Bridge<'_> {
             every: definition.sync.into(),
         });
         let subscription = self.source.subscribe(subscribe, flow).await?;
-        let destination = (self.destination, definition.destination.clone());
         Ok(Pump::new(subscription, destination, acknowledging))
     }
 }

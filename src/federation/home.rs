@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::inlet::Inlets;
 use crate::broker::Core;
 use crate::broker::ids::MemberId;
 use crate::broker::links::Report;
@@ -39,8 +40,8 @@ pub trait Home: Send + Sync + 'static {
     fn look(&self, look: &mut dyn FnMut(&Core));
 
     /// A connection to this broker, over which everything is allowed: that of a link, whose connection to
-    /// the other broker it stands for.
-    fn open(&self, outgoing: Outgoing) -> Later<'_, Result<Client, Error>>;
+    /// the other broker it stands for. And the way for what is published here by it.
+    fn open(&self, outgoing: Outgoing) -> Later<'_, Result<(Client, Inlets), Error>>;
 
     /// Has the core know what has become of a link.
     fn report(&self, report: Report) -> Later<'_, ()>;

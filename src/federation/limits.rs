@@ -24,13 +24,10 @@ pub const DETACH_TIMEOUT: Duration = Duration::from_secs(5);
 /// Addresses of the other broker's cluster that a link knows.
 pub const ADDRESSES_MAX: usize = 64;
 
-/// Messages on their way to a bridge that acknowledges none, where no credit was asked for: at 1 KiB and a
-/// tenth of a second there and back this is 300,000 a second.
-pub const WINDOW: u32 = 32 * 1024;
-
-/// Messages that a bridge which acknowledges may hold unaccepted where no credit was asked for: what may
-/// come twice when the link is lost.
-pub const UNACCEPTED_MAX: u32 = 16 * 1024;
+/// Messages on their way to a bridge where no credit was asked for; of a bridge that acknowledges these are
+/// what may come twice when the link is lost. With a tenth of a second there and back this is 600,000 a
+/// second.
+pub const WINDOW: u32 = 64 * 1024;
 
 /// Octets on their way to a bridge, or unaccepted: more than the largest message that a broker takes.
 pub const WINDOW_BYTES: u32 = 160 * 1024 * 1024;

@@ -137,8 +137,8 @@ impl Driving {
             properties: client.server_properties().clone(),
         };
         let shown = crate::broker::connections::address(&outgoing.local, &outgoing.remote);
-        let here = match self.home.open(outgoing).await {
-            Ok(here) => here,
+        let (here, inlets) = match self.home.open(outgoing).await {
+            Ok(opened) => opened,
             Err(error) => return (Lost::Gone(format!("at this broker: {error}")), false),
         };
         self.route.learn(client.known_hosts());
@@ -146,6 +146,7 @@ impl Driving {
         let peer = client.server_properties().get(TAG).and_then(Value::as_str);
         let ends = Ends {
             here,
+            inlets,
             own: self.home.tag(),
             peer: peer.unwrap_or_default().into(),
             there: client,

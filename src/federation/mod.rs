@@ -14,13 +14,16 @@
 //! is lost with a link at any moment is still at the source. A dynamic bridge also tells the other broker
 //! what is bound here (`broker/origins.rs`).
 //!
-//! To its own broker a link is a client as to the other, over a pipe instead of a socket. What belongs to
-//! the process (clock, sockets, certificates) comes through [`Home`].
+//! To its own broker a link is a client as to the other, over a pipe instead of a socket; what bridges
+//! publish here joins that connection without octets in between ([`Inlets`]). What belongs to the process
+//! (clock, sockets, certificates) comes through [`Home`].
 
 mod bindings;
 mod bridge;
+mod destination;
 mod failover;
 mod home;
+mod inlet;
 mod keeper;
 pub mod limits;
 mod link;
@@ -29,5 +32,6 @@ mod pump;
 mod route;
 
 pub use self::home::{Home, Later, Outgoing};
+pub use self::inlet::{CHANNEL_FIRST, Inlets, Intake, Step, inlets};
 pub use self::keeper::Keeper;
 pub use self::news::News;

@@ -1,13 +1,9 @@
 //! Messages from a subscription at one broker to an exchange of another.
 
-use std::collections::VecDeque;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
+use super::destination::Destination;
 use super::limits;
-use crate::client::{Completion, Delivery, Error, Session, Subscription};
-use crate::wire::{AcceptMode, CommandId, MessageTransfer, SequenceSet, Text};
+use crate::client::{Delivery, Error, Subscription};
+use crate::wire::{CommandId, SequenceSet};
 
 /// How a bridge acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,25 +13,16 @@ pub struct Acknowledging {
 }
 
 /// What a pump has to do.
-pub struct Ready(Result<What, Error>);
-
-enum What {
-    Nothing,
-    /// A message is taken at the destination.
-    Taken(CommandId),
-    /// A message has come.
-    Delivery(Box<Delivery>),
-}
+pub struct Ready(Result<Option<Box<Delivery>>, Error>);
 
 /// See the module.
 pub struct Pump {
     subscription: Subscription,
-    destination: Session,
-    exchange: Text,
+    destination: Destination,
     acknowledging: Option<Acknowledging>,
-    /// Published there, and not known to be taken.
-    published: VecDeque<(CommandId, Pin<Box<Completion>>)>,
-    /// Taken there, or passed on where nothing is acknowledged, and not told of here.
+    /// Numbers of what was taken there, while they are gathered.
+    told: Vec<CommandId>,
+    /// Taken there, and not told of here.
     taken: SequenceSet,
     taken_count: u32,
 }
@@ -44,15 +31,14 @@ impl Pump {
     /// Of a subscription that is told what is done ([`Flow::WindowOf`](crate::client::Flow::WindowOf)).
     pub fn new(
         subscription: Subscription,
-        (destination, exchange): (Session, Text),
+        destination: Destination,
         acknowledging: Option<Acknowledging>,
     ) -> Pump {
         Pump {
             subscription,
             destination,
-            exchange,
             acknowledging,
-            published: VecDeque::new(),
+            told: Vec::new(),
             taken: SequenceSet::new(),
             taken_count: 0,
         }
@@ -62,16 +48,9 @@ impl Pump {
     pub async fn ready(&mut self) -> Ready {
         tokio::select! {
             biased;
-            taken = first(&mut self.published) => {
-                let first = self.published.pop_front();
-                Ready(match (taken, first) {
-                    (Ok(()), Some((id, _))) => Ok(What::Taken(id)),
-                    (Ok(()), None) => Ok(What::Nothing),
-                    (Err(error), _) => Err(error),
-                })
-            }
+            taken = self.destination.wait() => Ready(taken.map(|()| None)),
             delivery = self.subscription.next() => {
-                Ready(delivery.map(|delivery| What::Delivery(Box::new(delivery))))
+                Ready(delivery.map(|delivery| Some(Box::new(delivery))))
             }
         }
     }
@@ -81,16 +60,15 @@ impl Pump {
     /// # Errors
     /// A session has ended, or a message cannot be published there.
     pub async fn act(&mut self, ready: Ready) -> Result<(), Error> {
-        match ready.0? {
-            What::Nothing => {}
-            What::Taken(id) => self.take(id),
-            What::Delivery(delivery) => self.pass_on(*delivery).await?,
+        let mut messages: Vec<Delivery> = Vec::new();
+        messages.extend(ready.0?.map(|first| *first));
+        while messages.len() < limits::MESSAGES_PER_TURN
+            && let Some(delivery) = self.subscription.try_next()
+        {
+            messages.push(delivery);
         }
-        for _ in 0..limits::MESSAGES_PER_TURN {
-            match self.subscription.try_next() {
-                Some(delivery) => self.pass_on(delivery).await?,
-                None => break,
-            }
+        if !messages.is_empty() {
+            self.destination.publish(messages).await?;
         }
         self.note_taken()?;
         self.accept().await
@@ -101,48 +79,24 @@ impl Pump {
     /// # Errors
     /// A session has ended.
     pub async fn end(&mut self) -> Result<(), Error> {
-        while !self.published.is_empty() {
-            self.destination.sync().await?;
+        while !self.destination.is_done() {
+            self.destination.wait().await?;
             self.note_taken()?;
         }
         self.accept().await
     }
 
-    fn take(&mut self, id: CommandId) {
-        self.taken.insert(id);
-        self.taken_count += 1;
-    }
-
-    async fn pass_on(&mut self, delivery: Delivery) -> Result<(), Error> {
-        let transfer = MessageTransfer {
-            destination: self.exchange.clone(),
-            accept_mode: Some(AcceptMode::NONE),
-            ..MessageTransfer::default()
-        };
-        let header = delivery.header.map(|header| header.to_vec());
-        let passed = self.destination.forward(transfer, header, delivery.body);
-        let completion = passed.await?;
-        match self.acknowledging {
-            Some(_) => self
-                .published
-                .push_back((delivery.id, Box::pin(completion))),
-            None => self.take(delivery.id),
-        }
-        Ok(())
-    }
-
     /// Notes all that are known to be taken, in order.
     fn note_taken(&mut self) -> Result<(), Error> {
-        let mut context = Context::from_waker(std::task::Waker::noop());
-        while let Some((id, completion)) = self.published.front_mut() {
-            let id = *id;
-            match completion.as_mut().poll(&mut context) {
-                Poll::Pending => break,
-                Poll::Ready(taken) => _ = taken?,
+        self.destination.taken(&mut self.told)?;
+        self.taken_count += u32::try_from(self.told.len()).unwrap_or(u32::MAX);
+        // Mostly these follow one on the other.
+        for run in self.told.chunk_by(|id, next| id.next() == *next) {
+            if let (Some(first), Some(last)) = (run.first(), run.last()) {
+                self.taken.insert_range(*first, *last);
             }
-            self.published.pop_front();
-            self.take(id);
         }
+        self.told.clear();
         Ok(())
     }
 
@@ -150,7 +104,7 @@ impl Pump {
     /// is on its way.
     async fn accept(&mut self) -> Result<(), Error> {
         let every = self.acknowledging.map_or(1, |how| how.every);
-        let is_enough = self.taken_count >= every || self.published.is_empty();
+        let is_enough = self.taken_count >= every || self.destination.is_done();
         if self.taken_count == 0 || !is_enough {
             return Ok(());
         }
@@ -161,13 +115,5 @@ impl Pump {
         }
         self.subscription.done(&taken);
         Ok(())
-    }
-}
-
-/// Waits until the first is known to be taken; for ever when there is none. Then it is to be taken out.
-async fn first(published: &mut VecDeque<(CommandId, Pin<Box<Completion>>)>) -> Result<(), Error> {
-    match published.front_mut() {
-        Some((_, completion)) => completion.as_mut().await.map(drop),
-        None => std::future::pending().await,
     }
 }

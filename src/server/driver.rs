@@ -13,6 +13,7 @@
 //! Deliveries never pause reading. They are bounded by headroom, and a consumer that has stopped
 //! reading them can still accept, release and cancel, which is what frees its messages.
 
+mod aside;
 mod bodies;
 mod login;
 mod trace;
@@ -49,7 +50,7 @@ use crate::broker::ids::{ConnectionKey, ConnectionNumber};
 use crate::broker::management::Traffic;
 use crate::broker::{ConnectionRecord, Effect};
 use crate::cluster::{Group, Outstanding};
-use crate::federation::Outgoing;
+use crate::federation::{Intake, Outgoing};
 use crate::protocol::{BrokerConfig, Connection, Event};
 use crate::security::acl::Admitted;
 use crate::security::sasl::{Exchange, Failures, Sasl};
@@ -132,6 +133,8 @@ pub struct Driver {
     open: Option<Open>,
     /// The connection of a link of this process that this one stands for.
     outgoing: Option<Outgoing>,
+    /// What the link's bridges publish.
+    intake: Option<Intake>,
     sleep: Option<Pin<Box<Sleep>>>,
     /// When `sleep` wakes, in milliseconds. It may be early, never late.
     sleeps_until: u64,
@@ -203,28 +206,39 @@ pub async fn run(
     group: Arc<dyn Group>,
     shared: Arc<Shared>,
 ) {
-    drive((Stream::Tcp(stream), carriage), (peer, None), group, shared).await;
+    drive(
+        (Stream::Tcp(stream), carriage),
+        (peer, None, None),
+        group,
+        shared,
+    )
+    .await;
 }
 
-/// Drives the connection of a link of this process to its own broker until it ends.
+/// Drives the connection of a link of this process to its own broker until it ends. What comes by way of
+/// `intake` is done as what comes by the stream.
 pub async fn run_own(
     stream: UnixStream,
-    outgoing: Outgoing,
+    (outgoing, intake): (Outgoing, Intake),
     group: Arc<dyn Group>,
     shared: Arc<Shared>,
 ) {
     let carried = (Stream::Pipe(stream), Carriage::Plain);
     let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    drive(carried, (nowhere, Some(outgoing)), group, shared).await;
+    let own = (nowhere, Some(outgoing), Some(intake));
+    drive(carried, own, group, shared).await;
 }
 
 async fn drive(
     (stream, carriage): (Stream, Carriage),
-    (peer, outgoing): (SocketAddr, Option<Outgoing>),
+    (peer, outgoing, intake): (SocketAddr, Option<Outgoing>, Option<Intake>),
     group: Arc<dyn Group>,
     shared: Arc<Shared>,
 ) {
     let task = poll_fn(|context| Poll::Ready(context.waker().clone())).await;
+    if let Some(intake) = &intake {
+        intake.set_driver(task.clone());
+    }
     if let Err(error) = stream.set_nodelay(shared.is_nodelay) {
         tracing::debug!(target: "Network", "{peer}: TCP_NODELAY: {error}");
     }
@@ -257,6 +271,7 @@ async fn drive(
         stranger: Some(Strangers::one(&shared.strangers)),
         open: None,
         outgoing,
+        intake,
         sleep: None,
         sleeps_until: u64::MAX,
         heartbeat: 0,
@@ -349,7 +364,8 @@ impl Driver {
         for _ in 0..limits::BATCHES_PER_ROUND {
             self.note_room();
             while !self.is_held() && !self.is_batch_full() {
-                match self.protocol.poll_event() {
+                let event = self.protocol.poll_event();
+                match event.or_else(|| self.poll_order()) {
                     Some(event) => self.handle_event(event),
                     None => break,
                 }
@@ -420,6 +436,9 @@ impl Driver {
                 open.effects.clear();
                 self.is_dead = true;
                 return;
+            }
+            if let Some(intake) = &mut self.intake {
+                aside::tell(intake, &mut open.adapter, &mut open.effects);
             }
             open.adapter
                 .handle_effects(&mut self.protocol, &mut open.effects);
@@ -725,6 +744,8 @@ impl Driver {
         let is_timed = self.arm();
         let may_write = !self.protocol.output().is_empty() || self.socket.wants_write();
         let may_read = self.may_read();
+        // While this is held, who ends that rings the bell.
+        let intake = self.intake.as_ref().filter(|_| self.may_take_orders());
         let bell = self.open.as_ref().map(|open| &*open.bell);
         if bell.is_some_and(|bell| !bell.sleep()) {
             return;
@@ -738,7 +759,8 @@ impl Driver {
                 && sleep
                     .as_mut()
                     .is_some_and(|sleep| sleep.as_mut().poll(context).is_ready());
-            match is_rung || is_readable || is_writable || is_late {
+            let is_ordered = intake.is_some_and(Intake::has_orders);
+            match is_rung || is_readable || is_writable || is_late || is_ordered {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
             }

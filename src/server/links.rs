@@ -14,7 +14,7 @@ use crate::broker::links::Report;
 use crate::broker::management::{Action, Requester};
 use crate::client::{Client, Error, Options};
 use crate::cluster::Group;
-use crate::federation::{Home, Later, Outgoing};
+use crate::federation::{Home, Inlets, Later, Outgoing, inlets};
 use crate::wire::Text;
 
 /// How links of this process behave.
@@ -55,18 +55,21 @@ impl Home for OwnBroker {
         self.group.look(look);
     }
 
-    fn open(&self, outgoing: Outgoing) -> Later<'_, Result<Client, Error>> {
+    fn open(&self, outgoing: Outgoing) -> Later<'_, Result<(Client, Inlets), Error>> {
         Box::pin(async move {
+            let (inlets, intake) = inlets();
             let (ours, theirs) = UnixStream::pair()?;
             let (group, shared) = (self.group.clone(), self.shared.clone());
-            let driving = driver::run_own(theirs, outgoing, group.clone(), shared.clone());
+            let own = (outgoing, intake);
+            let driving = driver::run_own(theirs, own, group.clone(), shared.clone());
             let driver = tokio::spawn(driving);
             tokio::spawn(async move {
                 let id = driver.id();
                 let joined = driver.await.map(|()| (id, ()));
                 accept::see_off(&shared, &group, joined);
             });
-            Client::over(ours, &Options::default()).await
+            let client = Client::over(ours, &Options::default()).await?;
+            Ok((client, inlets))
         })
     }
 

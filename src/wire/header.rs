@@ -4,8 +4,11 @@
 //! exact. So a header is split once, checked whole at that moment, and what was checked never
 //! fails for another client later.
 
+mod added;
+
 use std::ops::Range;
 
+pub use self::added::{add_application_header, application_header};
 use super::cursor::Cursor;
 use super::decode_error::{DecodeError, Problem};
 use super::generated::{DeliveryProperties, FragmentProperties, MessageProperties};

@@ -18,6 +18,7 @@ use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::kind::Kind;
 use crate::broker::queue::priority::Levels;
 use crate::broker::queue::{Entry, EntryState, Queue};
+use crate::broker::seen::Identity;
 use crate::broker::selected::Selected;
 use crate::broker::selector::Selector;
 use crate::broker::session::{Session, Unsettled};
@@ -390,8 +391,11 @@ impl Core {
         }
         let ttl = (entry.expires != GroupTime::NEVER).then(|| (entry.expires.0 - now.0).max(1));
         let redelivered = entry.redelivered;
-        let run = subscription.wants_identity.then_some(self.agents.run);
-        let message = queue.delivered(position, entry, run);
+        let message = queue.delivered(position, entry);
+        let identity = match subscription.wants_identity {
+            true => Identity::to_add(&entry.stored, self.agents.run),
+            false => None,
+        };
         if subscription.is_acquiring {
             queue.kind.taken(entry.stored.message.priority);
         }
@@ -434,6 +438,7 @@ impl Core {
             message,
             redelivered,
             ttl,
+            identity,
             sync,
         };
         out.effects.push((key, Effect::Deliver(delivery)));

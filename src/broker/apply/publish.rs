@@ -94,7 +94,7 @@ impl Core {
         self.scratch.matched = matched;
         routed?;
         if let Some(identity) = identity {
-            self.seen.add(&destination.into(), identity);
+            self.seen.add(destination, identity);
         }
         if self.is_held(id, command, accept_mode == AcceptMode::EXPLICIT) {
             return Ok(());

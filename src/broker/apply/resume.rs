@@ -17,6 +17,7 @@ use crate::broker::ids::{
 use crate::broker::kept::{Kept, Outgoing, Replay};
 use crate::broker::limits;
 use crate::broker::plant::{Plant, is_planted};
+use crate::broker::seen::Identity;
 use crate::broker::session::Session;
 use crate::wire::{AcquireMode, CommandId, DetachCode, ErrorCode, SequenceSet};
 
@@ -413,7 +414,11 @@ impl Core {
         let subscribed = session.subscriptions.get(&subscription.destination);
         let subscribed = subscribed.and_then(|id| self.subscriptions.get(id.0));
         let wants_identity = subscribed.is_some_and(|subscribed| subscribed.wants_identity);
-        let message = queue.delivered(position, entry, wants_identity.then_some(self.agents.run));
+        let message = queue.delivered(position, entry);
+        let identity = match wants_identity {
+            true => Identity::to_add(&entry.stored, self.agents.run),
+            false => None,
+        };
         let ttl = (entry.expires != GroupTime::NEVER)
             .then(|| entry.expires.0.saturating_sub(now.0).max(1));
         let (channel, connection_id) = (session.channel, session.connection_id);
@@ -427,6 +432,7 @@ impl Core {
             message,
             redelivered,
             ttl,
+            identity,
             sync,
         })
     }

@@ -31,7 +31,6 @@ use super::ids::{ExchangeId, GroupTime, QueueRef, SessionId, SubscriptionId};
 use super::message::{Message, Stored};
 use super::plant::{Plant, is_planted};
 use super::ring::Ring;
-use super::seen;
 use super::subscription::SubscriptionRef;
 use super::watched::QueueWatched;
 use crate::wire::{Map, Text};
@@ -603,16 +602,11 @@ impl Queue {
         self.entries.get(position)
     }
 
-    /// A message as it goes out. With a `run` it says which message it is of all that there are: what it was
-    /// known by where it came from over a link, else what it is known by here.
-    pub fn delivered(&self, position: u64, entry: &Entry, run: Option<u64>) -> Arc<Message> {
-        let message = match &self.rules {
+    /// A message as it goes out.
+    pub fn delivered(&self, position: u64, entry: &Entry) -> Arc<Message> {
+        match &self.rules {
             None => entry.stored.message.clone(),
             Some(rules) => rules.delivered(position, entry),
-        };
-        match run {
-            Some(run) => seen::identified(message, &entry.stored, run),
-            None => message,
         }
     }
 
