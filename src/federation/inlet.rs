@@ -291,7 +291,7 @@ impl Intake {
     }
 
     /// What is to be done next.
-    pub fn next(&mut self) -> Option<Step> {
+    pub fn poll(&mut self) -> Option<Step> {
         loop {
             if self.orders.is_empty() {
                 std::mem::swap(&mut self.state.lock().orders, &mut self.orders);

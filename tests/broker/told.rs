@@ -158,7 +158,8 @@ impl Arrived {
 fn headers_of(delivery: &Delivery) -> Map {
     let mut sent = Vec::new();
     let message = &delivery.message;
-    message.delivered_header(delivery.redelivered, delivery.ttl, &mut sent);
+    let told = (delivery.redelivered, delivery.ttl);
+    message.delivered_header(told, delivery.identity, &mut sent);
     let parts = header::split(&sent).expect("a sound header");
     let properties = parts.message_properties.map(|at| parts.rest[at].to_vec());
     let headers = properties.and_then(|octets| header::application_headers(&octets).ok()?);

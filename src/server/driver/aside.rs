@@ -19,7 +19,7 @@ impl Driver {
         if self.open.is_none() || self.protocol.is_closed() {
             return None;
         }
-        let step = self.intake.as_mut()?.next()?;
+        let step = self.intake.as_mut()?.poll()?;
         Some(match step {
             Step::Attach { channel, name } => Event::Attach {
                 channel,

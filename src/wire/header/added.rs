@@ -129,7 +129,6 @@ fn grow(item: &mut [u8], at: usize, by: usize) {
 mod tests {
     use super::*;
     use crate::wire::header::{application_headers, encode, split};
-    use crate::wire::packed::Packed;
     use crate::wire::{DeliveryProperties, Map, Value};
 
     fn properties(headers: Option<Map>) -> Vec<u8> {
