@@ -59,9 +59,9 @@ impl Identity {
             return None;
         }
         Some(Identity {
-            run: u64::from_str_radix(&text[..16], 16).ok()?,
-            index: u64::from_str_radix(&text[16..32], 16).ok()?,
-            n: u32::from_str_radix(&text[32..], 16).ok()?,
+            run: u64::from_str_radix(text.get(..16)?, 16).ok()?,
+            index: u64::from_str_radix(text.get(16..32)?, 16).ok()?,
+            n: u32::from_str_radix(text.get(32..)?, 16).ok()?,
         })
     }
 
@@ -155,7 +155,8 @@ mod tests {
     fn an_identity_is_read_as_it_is_written_and_nothing_else_is_one() {
         let one = identity(u64::MAX);
         assert_eq!(Identity::parse(&one.text()), Some(one));
-        let short = &one.text()[1..];
+        let text = one.text();
+        let short = text.get(1..).unwrap();
         for wrong in [
             "",
             short,
