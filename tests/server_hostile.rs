@@ -82,6 +82,28 @@ fn the_widest_sequence_sets_cost_nothing() {
 }
 
 #[test]
+fn gaps_of_any_width_cost_nothing_and_leave_the_connection() {
+    let mut scene = Scene::new();
+    let mut client = scene.client();
+    client.attach(0, "gap");
+    client.attach(1, "beside");
+    let gap = |commands| Control::SessionGap(wire::SessionGap { commands });
+    client.protocol().send_control(0, &gap(None));
+    client.sync(0);
+    // Far ahead, and passed over when it is reached.
+    let ahead = SequenceSet::from_range(CommandId(1000), CommandId(i32::MAX as u32));
+    client.protocol().send_control(0, &gap(Some(ahead)));
+    client.sync(0);
+    // Behind this one no command of the client's has a number that is still to come.
+    let all = SequenceSet::from_range(CommandId(0), CommandId(i32::MAX as u32));
+    for _ in 0..100 {
+        client.protocol().send_control(0, &gap(Some(all.clone())));
+    }
+    client.sync(1);
+    scene.is_well(MIB);
+}
+
+#[test]
 fn an_inverted_range_closes_with_501() {
     let mut scene = Scene::new();
     let mut client = scene.client();

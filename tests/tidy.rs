@@ -340,3 +340,68 @@ fn types_are_nouns_of_the_field() {
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
+
+/// What may panic and is denied to all code that octets of a peer reach: see `src/lib.rs`.
+const PANICS: [&str; 9] = [
+    "clippy::expect_used",
+    "clippy::get_unwrap",
+    "clippy::indexing_slicing",
+    "clippy::panic",
+    "clippy::string_slice",
+    "clippy::todo",
+    "clippy::unimplemented",
+    "clippy::unreachable",
+    "clippy::unwrap_used",
+];
+
+/// Modules that may index or expect all the same, by the file that names them.
+const MAY_PANIC: [(&str, &str); 10] = [
+    ("src/broker/mod.rs", "pub mod blocks;"),
+    ("src/broker/mod.rs", "pub mod chunks;"),
+    ("src/broker/mod.rs", "pub mod facts;"),
+    ("src/broker/mod.rs", "pub mod queue;"),
+    ("src/broker/mod.rs", "pub mod slab;"),
+    ("src/broker/mod.rs", "mod apply;"),
+    ("src/cluster/mod.rs", "pub mod lockstep;"),
+    ("src/cluster/raft/mod.rs", "pub mod seats;"),
+    ("src/lib.rs", "pub mod load;"),
+    ("src/lib.rs", "pub mod store;"),
+];
+
+/// What a file allows of [`PANICS`], as the line behind the attribute.
+fn panics_allowed(text: &str) -> Vec<&str> {
+    let attributes = text.match_indices("allow(");
+    let allowed = attributes.filter_map(|(at, _)| {
+        let (lints, behind) = text[at..].split_once(")]")?;
+        let is_of_these = PANICS.iter().any(|lint| lints.contains(lint));
+        let mut lines = behind.lines().map(str::trim);
+        let item = lines.find(|line| !line.is_empty())?;
+        is_of_these.then_some(item)
+    });
+    allowed.collect()
+}
+
+#[test]
+fn what_may_panic_is_denied_wherever_octets_of_a_peer_come() {
+    let mut found = Vec::new();
+    let sources = sources("src");
+    for (file, text) in &sources {
+        let allowed = panics_allowed(text);
+        found.extend(allowed.into_iter().map(|item| (file.as_str(), item)));
+    }
+    assert_eq!(found, MAY_PANIC);
+    let (_, library) = sources
+        .iter()
+        .find(|(file, _)| file == "src/lib.rs")
+        .expect("there is a library");
+    let (_, denied) = library.split_once("#![deny(").expect("it denies");
+    let (denied, _) = denied.split_once(")]").expect("a list ends");
+    let denied: Vec<&str> = denied.split(',').map(str::trim).collect();
+    assert_eq!(denied, PANICS);
+}
+
+#[test]
+fn a_planted_allowance_is_caught() {
+    let text = "#![allow(dead_code)]\n#[allow(\n    clippy::unwrap_used,\n    reason = \"x\"\n)]\nmod x;\n";
+    assert_eq!(panics_allowed(text), ["mod x;"]);
+}

@@ -121,6 +121,11 @@ impl Adapter {
             .appended((start, end), end.saturating_sub(start), (0, 0));
     }
 
+    #[expect(
+        clippy::expect_used,
+        reason = "a driver fetches bodies before it hands effects over; nothing sent in the place of \
+                  one would be a message that was altered"
+    )]
     fn deliver(&mut self, protocol: &mut Connection, delivery: &Delivery) {
         tracing::trace!(
             target: "Protocol",

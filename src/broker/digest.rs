@@ -29,9 +29,13 @@ impl Hasher for Digest {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.mix(u64::from_le_bytes(*word));
+        }
+        if !rest.is_empty() {
             let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
+            word.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
             self.mix(u64::from_le_bytes(word));
         }
         self.mix(bytes.len() as u64);

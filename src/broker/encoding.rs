@@ -84,10 +84,17 @@ impl Encoder {
         self.bytes.extend_from_slice(&[0; 4]);
         write(&mut self.bytes);
         let size = length(self.bytes.len() - start - 4);
-        self.bytes[start..start + 4].copy_from_slice(&size.to_be_bytes());
+        let place = self.bytes.get_mut(start..);
+        if let Some(place) = place.and_then(|place| place.first_chunk_mut()) {
+            *place = size.to_be_bytes();
+        }
     }
 }
 
+#[expect(
+    clippy::expect_used,
+    reason = "another length would make all that follows nonsense, on disks and at other members"
+)]
 fn length(size: usize) -> u32 {
     u32::try_from(size).expect("the core bounds every collection far under 2^32")
 }
@@ -128,13 +135,10 @@ impl<'a> Decoder<'a> {
 
     /// The next `count` octets.
     pub fn raw(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], EncodingError> {
-        let end = self
-            .offset
-            .checked_add(count)
-            .filter(|end| *end <= self.bytes.len());
-        let end = end.ok_or(self.error(what))?;
-        let slice = &self.bytes[self.offset..end];
-        self.offset = end;
+        let rest = self.bytes.get(self.offset..);
+        let slice = rest.and_then(|rest| rest.get(..count));
+        let slice = slice.ok_or(self.error(what))?;
+        self.offset += count;
         Ok(slice)
     }
 

@@ -152,15 +152,16 @@ pub fn is_reserved(name: &str) -> bool {
 /// durable, and all carry `qpid.replicate`.
 pub fn standard_exchanges() -> Vec<Exchange> {
     let make = |(name, kind): &(&str, &str)| {
-        let kind = Kind::of_type(kind).expect("the table above names known types");
+        // The table above names known types.
+        let kind = Kind::of_type(kind)?;
         let mut exchange = Exchange::new((*name).into(), kind);
         exchange.is_durable = !name.is_empty();
         exchange
             .arguments
             .insert("qpid.replicate", Value::Str16("none".into()));
-        exchange
+        Some(exchange)
     };
-    STANDARD.iter().map(make).collect()
+    STANDARD.iter().filter_map(make).collect()
 }
 
 /// An exchange is written as its bindings in their order: binding them again gives the same

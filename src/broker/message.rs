@@ -280,7 +280,8 @@ impl Message {
             self.is_persistent = delivery.delivery_mode == Some(persistent);
             self.priority = delivery.priority.unwrap_or(0);
             // It was checked to be UTF-8.
-            let key = std::str::from_utf8(&header[delivery.routing_key.clone()]);
+            let key = header.get(delivery.routing_key.clone());
+            let key = std::str::from_utf8(key.unwrap_or_default());
             self.routing_key = key.map(Text::from).unwrap_or_default();
         }
     }
@@ -324,9 +325,14 @@ impl Message {
     /// The body, if it is in memory.
     pub fn body(&self) -> Option<&[u8]> {
         match self.resting {
-            None => Some(&self.content[self.header_bytes..]),
+            None => Some(self.behind_header()),
             Some(_) => None,
         }
+    }
+
+    /// What is in memory behind the header.
+    fn behind_header(&self) -> &[u8] {
+        self.content.get(self.header_bytes..).unwrap_or_default()
     }
 
     /// Octets of the body.
@@ -354,14 +360,14 @@ impl Message {
 
     /// The header segment as published.
     pub fn header(&self) -> &[u8] {
-        &self.content[..self.header_bytes]
+        self.content.get(..self.header_bytes).unwrap_or_default()
     }
 
     /// CRC-32 of the body.
     fn checksum(&self) -> u32 {
         match &self.resting {
             Some(resting) => resting.checksum,
-            None => crc32fast::hash(&self.content[self.header_bytes..]),
+            None => crc32fast::hash(self.behind_header()),
         }
     }
 
@@ -526,7 +532,7 @@ impl Message {
         let changed = (start, content.len());
         content.extend_from_slice(&behind);
         let header_bytes = content.len();
-        content.extend_from_slice(&self.content[self.header_bytes..]);
+        content.extend_from_slice(self.behind_header());
         Message {
             has_header: true,
             has_body: self.has_body,
@@ -561,9 +567,9 @@ impl Message {
         let end = parts.rest.len();
         let range = parts.message_properties.unwrap_or(end..end);
         let mut header = Vec::with_capacity(self.header_bytes + 256);
-        wire::header::encode(&Some(delivery), &parts.rest[..range.start], &mut header);
+        wire::header::encode(&Some(delivery), parts.rest.get(..range.start)?, &mut header);
         wire::header::encode_properties(&properties, &mut header);
-        header.extend_from_slice(&parts.rest[range.end..]);
+        header.extend_from_slice(parts.rest.get(range.end..)?);
         let message = Message::kept(Some(&header), self.body()).ok()?;
         Some(Message {
             has_body: self.has_body,
@@ -585,7 +591,7 @@ impl Message {
     /// came in.
     pub fn properties(&self) -> Option<MessageProperties> {
         let (start, end) = self.properties?;
-        wire::header::message_properties(&self.content[start..end]).ok()
+        wire::header::message_properties(self.content.get(start..end)?).ok()
     }
 
     /// The user of whom the message says that it is: 0-10: message.message-properties.user-id. Looked for
@@ -595,7 +601,7 @@ impl Message {
         let flags = self.content.get(start + FLAGS_AT).copied().unwrap_or(0);
         match flags & USER_ID {
             0 => None,
-            _ => wire::header::user_id(&self.content[start..end]),
+            _ => wire::header::user_id(self.content.get(start..end)?),
         }
     }
 
@@ -605,7 +611,8 @@ impl Message {
         let Some((start, end)) = self.properties else {
             return false;
         };
-        let mut octets = self.content[start..end].windows(text.len().max(1));
+        let properties = self.content.get(start..end).unwrap_or_default();
+        let mut octets = properties.windows(text.len().max(1));
         octets.any(|octets| octets == text.as_bytes())
     }
 
@@ -618,7 +625,7 @@ impl Message {
     /// The application headers, decoded now.
     pub fn application_headers(&self) -> Option<Map> {
         let (start, end) = self.properties?;
-        wire::header::application_headers(&self.content[start..end])
+        wire::header::application_headers(self.content.get(start..end)?)
             .ok()
             .flatten()
     }
@@ -657,7 +664,7 @@ impl Record for Message {
         let flags = u8::from(self.has_header) | u8::from(self.has_body) << 1;
         flags.encode(to);
         to.sized(self.header());
-        to.sized(&self.content()[self.header_bytes..]);
+        to.sized(self.content().get(self.header_bytes..).unwrap_or_default());
     }
     fn decode(from: &mut Decoder<'_>) -> Result<Self, EncodingError> {
         let flags = u8::decode(from)?;

@@ -20,8 +20,16 @@
 //! survive the process, and `recovery` makes a core of them.
 
 pub mod arguments;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "places and ids are the core's own, and one that is not there would be a fault of ours"
+)]
 pub mod blocks;
 pub mod branch;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "places and ids are the core's own, and one that is not there would be a fault of ours"
+)]
 pub mod chunks;
 pub mod command;
 pub mod connections;
@@ -34,6 +42,10 @@ pub mod encoding;
 pub mod event;
 pub mod exchange;
 pub mod exchanges;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "places and ids are the core's own, and one that is not there would be a fault of ours"
+)]
 pub mod facts;
 pub mod failover;
 pub mod guard;
@@ -53,6 +65,10 @@ pub mod paging;
 pub mod parts;
 pub mod plant;
 pub mod publishes;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "places and ids are the core's own, and one that is not there would be a fault of ours"
+)]
 pub mod queue;
 pub mod ranges;
 pub mod recovery;
@@ -63,6 +79,11 @@ pub mod seen;
 pub mod selected;
 pub mod selector;
 pub mod session;
+#[allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "places and ids are the core's own, and one that is not there would be a fault of ours"
+)]
 pub mod slab;
 pub mod snapshot;
 pub mod subscription;
@@ -72,6 +93,11 @@ pub mod watched;
 pub mod width;
 pub mod xml;
 
+#[allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "places and ids are the core's own, and one that is not there would be a fault of ours"
+)]
 mod apply;
 
 pub use self::command::{Batch, Command, ConnectionRecord, Origin, Refusal, Request};

@@ -35,9 +35,6 @@ record!(Identity { run, index, n });
 /// Octets of an identity as text.
 const TEXT_BYTES: usize = 40;
 
-/// Where its words end in it.
-const WORDS_END: [usize; 3] = [16, 32, 40];
-
 const DIGITS: [u8; 16] = *b"0123456789abcdef";
 
 impl Identity {
@@ -60,7 +57,10 @@ impl Identity {
                 0..32 => number >> (4 * (31 - place)),
                 _ => u128::from(n) >> (4 * (39 - place)),
             };
-            *octet = DIGITS[(digit & 0xf) as usize];
+            *octet = DIGITS
+                .get((digit & 0xf) as usize)
+                .copied()
+                .unwrap_or_default();
         }
         std::str::from_utf8(&octets).unwrap_or_default().into()
     }
@@ -70,18 +70,17 @@ impl Identity {
         if text.len() != TEXT_BYTES {
             return None;
         }
-        let mut number = 0_u64;
-        let mut words = [0; 3];
-        for (place, octet) in text.bytes().enumerate() {
-            let digit = char::from(octet).to_digit(16)?;
-            number = number << 4 | u64::from(digit);
-            if let Some(word) = WORDS_END.iter().position(|end| *end == place + 1) {
-                words[word] = std::mem::take(&mut number);
-            }
-        }
-        let [run, index, n] = words;
-        let n = u32::try_from(n).ok()?;
-        Some(Identity { run, index, n })
+        let word = |from: usize, to: usize| {
+            let digits = text.get(from..to)?.chars();
+            digits
+                .map(|digit| digit.to_digit(16))
+                .try_fold(0, |word, digit| Some(word << 4 | u64::from(digit?)))
+        };
+        Some(Identity {
+            run: word(0, 16)?,
+            index: word(16, 32)?,
+            n: u32::try_from(word(32, TEXT_BYTES)?).ok()?,
+        })
     }
 
     /// What a message says of itself.
@@ -263,7 +262,8 @@ mod tests {
     fn an_identity_is_read_as_it_is_written_and_nothing_else_is_one() {
         let one = identity(u64::MAX);
         assert_eq!(Identity::parse(&one.text()), Some(one));
-        let short = &one.text()[1..];
+        let text = one.text();
+        let short = text.get(1..).unwrap();
         for wrong in [
             "",
             short,

@@ -298,14 +298,14 @@ impl Thawing {
             self.count = Some(u32::from_be_bytes(*count));
             read = count.len();
         }
-        while let Some(bytes) = whole_message(&self.pending[read..]) {
-            let mut from = Decoder::new(&self.pending[read..read + bytes]);
+        while let Some(octets) = self.pending.get(read..).and_then(whole_message) {
+            let mut from = Decoder::new(octets);
             let handle = BodyHandle::decode(&mut from)?;
             let message = Arc::<Message>::decode(&mut from)?;
             if self.messages.insert(handle, message).is_some() || !from.is_at_end() {
                 return Err(from.error("messages"));
             }
-            read += bytes;
+            read += octets.len();
         }
         Ok(read)
     }
@@ -362,15 +362,14 @@ fn wrong(what: &'static str) -> EncodingError {
 }
 
 /// How many octets the message at the beginning has, if all of it is there.
-fn whole_message(octets: &[u8]) -> Option<usize> {
+fn whole_message(octets: &[u8]) -> Option<&[u8]> {
     let length_at = |at: usize| {
         let length = octets.get(at..)?.first_chunk()?;
         usize::try_from(u32::from_be_bytes(*length)).ok()
     };
     let header = length_at(HEADER_LENGTH_AT)?;
     let body = length_at(HEADER_LENGTH_AT + 4 + header)?;
-    let bytes = MESSAGE_HEAD_BYTES + header + body;
-    (bytes <= octets.len()).then_some(bytes)
+    octets.get(..MESSAGE_HEAD_BYTES + header + body)
 }
 
 impl Snapshot {

@@ -101,8 +101,9 @@ impl Delivery {
     /// The header cannot be read.
     pub fn message_properties(&self) -> Result<MessageProperties, Error> {
         let parts = header::split(self.header_bytes())?;
-        match parts.message_properties {
-            Some(range) => Ok(header::message_properties(&parts.rest[range])?),
+        let range = parts.message_properties;
+        match range.and_then(|range| parts.rest.get(range)) {
+            Some(properties) => Ok(header::message_properties(properties)?),
             None => Ok(MessageProperties::default()),
         }
     }

@@ -58,9 +58,9 @@ impl Dialer {
 
     /// One attempt at the next address; waits after each round. None when there was no way.
     async fn attempt(&mut self) -> Option<Stream> {
-        let at = self.next % self.addresses.len();
+        let at = self.next.checked_rem(self.addresses.len())?;
+        let address = self.addresses.get(at)?;
         self.next += 1;
-        let address = &self.addresses[at];
         let connecting = stream::connect(address, &self.options);
         let connected = timeout(self.options.connect_timeout, connecting).await;
         if let Ok(Ok(stream)) = connected {

@@ -83,7 +83,8 @@ fn victims(journal: &Journal, said_bytes: impl Fn(u64) -> u64) -> Vec<u64> {
 fn gaps_without(segments: &[SegmentInfo], removed: &[u64]) -> usize {
     let numbers = segments.iter().map(|segment| segment.number);
     let left: Vec<u64> = numbers.filter(|number| !removed.contains(number)).collect();
-    left.windows(2).filter(|two| two[1] - two[0] > 1).count()
+    let neighbours = left.iter().zip(left.iter().skip(1));
+    neighbours.filter(|(one, next)| **next - **one > 1).count()
 }
 
 /// Does one round and gives how many segments it removed. It waits for the disk, and takes the

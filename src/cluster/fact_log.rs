@@ -416,11 +416,13 @@ impl FactLog {
         parts.push(Part::Octets(&stamp));
         let mut from = 0;
         for (before, run) in &encoded.shared {
-            parts.push(Part::Octets(&encoded.octets[from..*before]));
+            let octets = encoded.octets.get(from..*before);
+            parts.push(Part::Octets(octets.unwrap_or_default()));
             parts.push(Part::Shared(run));
             from = *before;
         }
-        parts.push(Part::Octets(&encoded.octets[from..]));
+        let octets = encoded.octets.get(from..);
+        parts.push(Part::Octets(octets.unwrap_or_default()));
         let place = self.journal.append(FACTS, &parts);
         let place = place.map_err(|error| error.to_string())?;
         self.said.note(&place, &record.facts);

@@ -12,6 +12,10 @@ pub mod entry_log;
 pub mod fact_log;
 mod home;
 pub mod limits;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "members of one process by their places"
+)]
 pub mod lockstep;
 pub mod machine;
 pub mod outbox;

@@ -96,6 +96,10 @@ impl Outboxes {
     ///
     /// # Panics
     /// After 2^32 connections: with numbers used twice, late commands would reach the wrong one.
+    #[expect(
+        clippy::expect_used,
+        reason = "with numbers used twice late commands would reach the wrong connection"
+    )]
     pub fn open(&mut self, waker: Waker) -> ConnectionNumber {
         self.opened = self
             .opened

@@ -57,7 +57,8 @@ pub(super) fn encode(origin: Origin, commands: &[Command]) -> Vec<u8> {
 /// first that ends a transaction.
 pub(super) fn batch_len(commands: &[Command], commands_max: usize) -> usize {
     let most = commands_max.min(commands.len());
-    let ends = commands[..most].iter().position(Command::ends_transaction);
+    let mut commands = commands.iter().take(most);
+    let ends = commands.position(Command::ends_transaction);
     ends.map_or(most, |at| at + 1)
 }
 

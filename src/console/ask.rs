@@ -167,7 +167,9 @@ impl Asking<'_> {
             Exchange::Show(named) => self.show(&exchange_path(&named.name)),
             Exchange::Add { kind, made, .. } => {
                 let mut body = definition(made)?;
-                body["type"] = json!(kind);
+                if let Json::Object(members) = &mut body {
+                    members.insert("type".to_owned(), json!(kind));
+                }
                 self.done(Method::PUT, &exchange_path(&made.name), Some(&body))
             }
             Exchange::Delete { if_unused, named } => {

@@ -123,24 +123,27 @@ fn of_link(made: &MadeLink) -> Result<Json, Failure> {
         let reason = format!("{}: neither HOST nor HOST:PORT", made.address);
         Failure::new(Exit::Usage, "usage", reason)
     })?;
-    let mut properties = json!({
-        "host": host,
-        "port": port,
-        "durable": made.durable,
-        "transport": if made.tls { "ssl" } else { "tcp" },
-    });
+    let transport = if made.tls { "ssl" } else { "tcp" };
+    let mut properties = vec![
+        ("host", json!(host)),
+        ("port", json!(port)),
+        ("durable", json!(made.durable)),
+        ("transport", json!(transport)),
+    ];
     if let Some(user) = &made.login {
         let password = std::env::var(PASSWORD).map_err(|_| {
             let reason = format!("the password of {user} has to be in the variable {PASSWORD}");
             Failure::new(Exit::Usage, "usage", reason)
         })?;
-        properties["username"] = json!(user);
-        properties["password"] = json!(password);
+        properties.extend([("username", json!(user)), ("password", json!(password))]);
     }
     if let Some(mechanism) = &made.mechanism {
-        properties["authMechanism"] = json!(mechanism);
+        properties.push(("authMechanism", json!(mechanism)));
     }
-    Ok(properties)
+    let properties = properties.into_iter();
+    Ok(properties
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect())
 }
 
 /// Port 0 is the usual one. An address of IPv6 stands in brackets where a port comes behind it.

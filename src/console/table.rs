@@ -22,12 +22,12 @@ pub fn cell(value: Option<&Json>) -> String {
 
 /// Lines with a title, columns one below the other. Numbers stand at the right.
 pub fn lines(titles: &[&str], rows: &[Vec<String>]) -> String {
-    let width = |at: usize| {
+    let width = |(at, title): (usize, &&str)| {
         let cells = rows.iter().filter_map(|row| row.get(at));
         let widths = cells.map(|cell| cell.chars().count());
-        widths.chain([titles[at].len()]).max().unwrap_or(0)
+        widths.chain([title.len()]).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..titles.len()).map(width).collect();
+    let widths: Vec<usize> = titles.iter().enumerate().map(width).collect();
     let titles: Vec<String> = titles.iter().map(|title| (*title).to_owned()).collect();
     let mut text = String::new();
     for row in std::iter::once(&titles).chain(rows) {

@@ -108,7 +108,7 @@ impl Channels {
             .sparse
             .binary_search_by_key(&number, |channel| channel.number)
             .ok()?;
-        Some(&self.sparse[at])
+        self.sparse.get(at).map(Box::as_ref)
     }
 
     pub(super) fn channel_mut(&mut self, number: u16) -> Option<&mut Channel> {
@@ -135,15 +135,20 @@ impl Channels {
             if self.dense.len() <= number {
                 self.dense.resize_with(number + 1, || None);
             }
-            self.len += usize::from(self.dense[number].is_none());
-            self.dense[number] = Some(Box::new(channel));
+            if let Some(place) = self.dense.get_mut(number) {
+                self.len += usize::from(place.replace(Box::new(channel)).is_none());
+            }
             return;
         }
         match self
             .sparse
             .binary_search_by_key(&channel.number, |other| other.number)
         {
-            Ok(at) => *self.sparse[at] = channel,
+            Ok(at) => {
+                if let Some(place) = self.sparse.get_mut(at) {
+                    **place = channel;
+                }
+            }
             Err(at) => {
                 self.sparse.insert(at, Box::new(channel));
                 self.len += 1;

@@ -567,7 +567,8 @@ impl Connection {
 
     fn control_frame(&mut self, frame: &FrameHeader) -> Turn {
         let size = usize::from(frame.size);
-        let payload = &self.input[HEADER_BYTES..size];
+        // Frames are taken when they are there whole.
+        let payload = self.input.get(HEADER_BYTES..size).unwrap_or_default();
         let only = frame.first_frame && frame.last_frame;
         let decoded = if only && self.partial_controls.is_free(frame.channel) {
             let decoded = decode_control(payload, self.state);
@@ -671,5 +672,6 @@ fn is_session_control(control: &Control) -> bool {
 
 /// At most the first `bytes_max` bytes, ending between characters.
 pub(super) fn cut(text: &str, bytes_max: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes_max)]
+    text.get(..text.floor_char_boundary(bytes_max))
+        .unwrap_or(text)
 }

@@ -119,7 +119,7 @@ impl Output {
             into.push(IoSlice::new(match chunk {
                 Chunk::Copied(bytes) => {
                     at += bytes;
-                    &self.copied[at - bytes..at]
+                    self.copied_part(at - bytes, *bytes)
                 }
                 Chunk::Shared(bytes) => bytes,
             }));
@@ -129,10 +129,15 @@ impl Output {
     /// The first bytes to write, for a writer that takes one slice.
     pub fn front(&self) -> &[u8] {
         match self.chunks.front() {
-            Some(Chunk::Copied(bytes)) => &self.copied[self.copied_sent..self.copied_sent + bytes],
+            Some(Chunk::Copied(bytes)) => self.copied_part(self.copied_sent, *bytes),
             Some(Chunk::Shared(bytes)) => bytes,
             None => &[],
         }
+    }
+
+    /// So many of the copied bytes from there: chunks count what was copied.
+    fn copied_part(&self, from: usize, bytes: usize) -> &[u8] {
+        self.copied.get(from..from + bytes).unwrap_or_default()
     }
 
     /// Drops the first `written` bytes; no more than [`len`](Output::len).
@@ -250,7 +255,10 @@ impl Output {
         let payload_bytes = self.copied.len() - start - HEADER_BYTES;
         if payload_bytes + HEADER_BYTES <= usize::from(max_frame_size) {
             let header = segment.frame(true, true, payload_bytes);
-            self.copied[start..start + HEADER_BYTES].copy_from_slice(&header);
+            let place = self.copied.get_mut(start..);
+            if let Some(place) = place.and_then(|place| place.first_chunk_mut()) {
+                *place = header;
+            }
             self.frames += 1;
             self.seal();
         } else {
@@ -361,7 +369,7 @@ impl Buf for Output {
             *slot = IoSlice::new(match chunk {
                 Chunk::Copied(bytes) => {
                     at += bytes;
-                    &self.copied[at - bytes..at]
+                    self.copied_part(at - bytes, *bytes)
                 }
                 Chunk::Shared(bytes) => bytes,
             });

@@ -35,28 +35,30 @@ impl PartialControls {
             .entries
             .iter()
             .position(|(number, _)| *number == channel);
-        let at = match (found, first_frame) {
+        match (found, first_frame) {
             (Some(_), true) => return Err("a control begins before the one before it has ended"),
             (None, false) => return Err("a control goes on that has not begun"),
-            (Some(at), false) => at,
+            (Some(_), false) => {}
             (None, true) => {
                 if self.entries.len() >= limits::PARTIAL_CONTROLS_MAX {
                     return Err("too many unfinished controls");
                 }
-                self.entries.push((channel, Vec::new()));
-                self.entries.len() - 1
             }
-        };
+        }
         if self.held_bytes + payload.len() > bytes_max {
             return Err("an unfinished control is too long");
         }
         self.held_bytes += payload.len();
-        self.entries[at].1.extend_from_slice(payload);
-        if !last_frame {
-            return Ok(None);
+        // Of the control that goes on, or of one that begins.
+        let (number, mut whole) = found
+            .map(|at| self.entries.swap_remove(at))
+            .unwrap_or((channel, Vec::new()));
+        whole.extend_from_slice(payload);
+        if last_frame {
+            self.held_bytes -= whole.len();
+            return Ok(Some(whole));
         }
-        let (_, whole) = self.entries.swap_remove(at);
-        self.held_bytes -= whole.len();
-        Ok(Some(whole))
+        self.entries.push((number, whole));
+        Ok(None)
     }
 }

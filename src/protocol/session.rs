@@ -536,7 +536,7 @@ impl Connection {
             return self.whole_command(frame, next);
         }
         let taken = if command {
-            let payload = &self.input[HEADER_BYTES..size];
+            let payload = self.input.get(HEADER_BYTES..size).unwrap_or_default();
             let taken = channel
                 .assembly
                 .take_command(frame, payload, next, &mut self.held_bytes);
@@ -570,7 +570,7 @@ impl Connection {
     /// A command in one frame with nothing behind it: read where it lies.
     fn whole_command(&mut self, frame: &FrameHeader, id: CommandId) -> Turn {
         let size = usize::from(frame.size);
-        let decoded = decode(&self.input[HEADER_BYTES..size]);
+        let decoded = decode(self.input.get(HEADER_BYTES..size).unwrap_or_default());
         self.input.advance(size);
         match decoded {
             Ok(Decoded::Known { sync, command }) => {

@@ -42,11 +42,18 @@ pub(super) struct Timers {
 
 impl Timers {
     pub(super) fn set(&mut self, timer: Timer, at: Time) {
-        self.deadlines[timer as usize] = Some(at);
+        self.put(timer, Some(at));
     }
 
     pub(super) fn stop(&mut self, timer: Timer) {
-        self.deadlines[timer as usize] = None;
+        self.put(timer, None);
+    }
+
+    fn put(&mut self, timer: Timer, at: Option<Time>) {
+        // There is a place for each timer.
+        if let Some(place) = self.deadlines.get_mut(timer as usize) {
+            *place = at;
+        }
     }
 
     pub(super) fn stop_all(&mut self) {
@@ -60,13 +67,10 @@ impl Timers {
 
     /// Takes one timer that has run out at `now`.
     pub(super) fn take_expired(&mut self, now: Time) -> Option<Timer> {
-        Timer::ALL.into_iter().find(|timer| {
-            let slot = &mut self.deadlines[*timer as usize];
-            let expired = slot.is_some_and(|at| at <= now);
-            if expired {
-                *slot = None;
-            }
-            expired
+        let mut timers = Timer::ALL.into_iter().zip(&mut self.deadlines);
+        timers.find_map(|(timer, deadline)| {
+            let expired = deadline.take_if(|at| *at <= now);
+            expired.map(|_| timer)
         })
     }
 }

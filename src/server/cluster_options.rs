@@ -145,8 +145,13 @@ impl ClusterOptions {
                  the others reach it"
             ));
         }
-        let is_there_twice = |at: usize| self.cluster_peers[..at].contains(&self.cluster_peers[at]);
-        if (0..listed).any(is_there_twice) {
+        let is_there_twice = |(at, peer)| {
+            self.cluster_peers
+                .iter()
+                .take(at)
+                .any(|other| other == peer)
+        };
+        if self.cluster_peers.iter().enumerate().any(is_there_twice) {
             return Err("--cluster-peers lists one address twice".to_owned());
         }
         match self.cluster_size {

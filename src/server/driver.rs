@@ -620,7 +620,8 @@ impl Driver {
             }
             let mut slices = [IoSlice::new(&[]); limits::WRITE_SLICES_MAX];
             let filled = output.chunks_vectored(&mut slices);
-            match self.socket.try_write_vectored(&slices[..filled]) {
+            let filled = slices.get(..filled).unwrap_or_default();
+            match self.socket.try_write_vectored(filled) {
                 Ok(octets) => {
                     output.advance(octets);
                     self.bytes.1 += octets as u64;

@@ -87,7 +87,7 @@ impl Level {
     }
 
     fn name(self) -> &'static str {
-        LEVELS[self as usize].1
+        LEVELS.get(self as usize).map_or("", |(_, name)| name)
     }
 
     fn severity(self) -> Severity {

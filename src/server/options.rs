@@ -3,9 +3,8 @@
 //! Each may be given on the command line, in the environment as `QPID_<NAME>` or in a file, and counts
 //! in this order: see [`super::config`].
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, ValueEnum};
@@ -313,14 +312,10 @@ impl Options {
     pub fn addresses(&self) -> Result<Vec<(IpAddr, bool)>, String> {
         if self.interface.is_empty() {
             let (v4, v6) = match self.security.access().is_open() {
-                true => ("0.0.0.0", "::"),
-                false => ("127.0.0.1", "::1"),
+                true => (Ipv4Addr::UNSPECIFIED, Ipv6Addr::UNSPECIFIED),
+                false => (Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST),
             };
-            let parsed = [(v4, false), (v6, true)].map(|(text, optional)| {
-                let address = IpAddr::from_str(text).expect("written here");
-                (address, optional)
-            });
-            return Ok(parsed.to_vec());
+            return Ok(vec![(v4.into(), false), (v6.into(), true)]);
         }
         let mut addresses = Vec::new();
         for interface in &self.interface {
@@ -402,7 +397,7 @@ pub(super) fn octets(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text}: not a number with k, m or g behind it");
     let lower = text.to_ascii_lowercase();
     let digits = lower.trim_end_matches(['k', 'm', 'g']);
-    let shift = match &lower[digits.len()..] {
+    let shift = match lower.strip_prefix(digits).unwrap_or_default() {
         "" => 0,
         "k" => 10,
         "m" => 20,

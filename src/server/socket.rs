@@ -200,7 +200,7 @@ impl Socket {
         let Layer::Undecided(tls) = &self.layer else {
             return Ok(octets);
         };
-        if octets == 0 || input[before] != HANDSHAKE {
+        if octets == 0 || input.get(before) != Some(&HANDSHAKE) {
             self.layer = Layer::Plain;
             return Ok(octets);
         }

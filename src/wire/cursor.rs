@@ -144,14 +144,15 @@ impl<'a> Cursor<'a> {
         what: &'static str,
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
-        if length > self.remaining() {
+        let outer = self.bytes;
+        let end = self.offset.checked_add(length);
+        let Some(inner) = end.and_then(|end| outer.get(..end)) else {
             return Err(self.error(Problem::RunsPastEnd(what)));
-        }
+        };
         if self.depth == DEPTH_MAX {
             return Err(self.error(Problem::TooDeep));
         }
-        let outer = self.bytes;
-        self.bytes = &outer[..self.offset + length];
+        self.bytes = inner;
         self.depth += 1;
         let value = read(self)?;
         self.finish()?;
@@ -167,7 +168,7 @@ impl<'a> Cursor<'a> {
 
     /// All octets that are left.
     pub fn rest(&mut self) -> &'a [u8] {
-        let rest = &self.bytes[self.offset..];
+        let rest = self.bytes.get(self.offset..).unwrap_or_default();
         self.offset = self.bytes.len();
         rest
     }

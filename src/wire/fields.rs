@@ -40,6 +40,14 @@ impl<'c, 'a> Fields<'c, 'a> {
         self.flags >> index & 1 != 0
     }
 
+    /// The cursor, at the field with this number.
+    #[inline]
+    fn field(&mut self, index: usize) -> &mut Cursor<'a> {
+        // Every struct has a name for each of its fields.
+        let name = self.names.get(index).copied().unwrap_or_default();
+        self.cursor.in_field(name)
+    }
+
     /// A field that is there, or else has its type's default, as in qpidd.
     #[inline]
     pub(crate) fn required<T: Default>(
@@ -48,7 +56,7 @@ impl<'c, 'a> Fields<'c, 'a> {
         read: impl FnOnce(&mut Cursor<'a>) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
         if self.bit(index) {
-            read(self.cursor.in_field(self.names[index]))
+            read(self.field(index))
         } else {
             Ok(T::default())
         }
@@ -62,7 +70,7 @@ impl<'c, 'a> Fields<'c, 'a> {
         read: impl FnOnce(&mut Cursor<'a>) -> Result<T, DecodeError>,
     ) -> Result<Option<T>, DecodeError> {
         if self.bit(index) {
-            read(self.cursor.in_field(self.names[index])).map(Some)
+            read(self.field(index)).map(Some)
         } else {
             Ok(None)
         }
@@ -80,7 +88,7 @@ impl<'c, 'a> Fields<'c, 'a> {
         if !self.bit(index) {
             return Ok(None);
         }
-        let cursor = self.cursor.in_field(self.names[index]);
+        let cursor = self.field(index);
         if wanted >> index & 1 != 0 {
             read(cursor).map(Some)
         } else {
@@ -98,7 +106,7 @@ impl<'c, 'a> Fields<'c, 'a> {
     ) -> Result<(), DecodeError> {
         if self.bit(index) {
             let start = self.cursor.offset();
-            walk(self.cursor.in_field(self.names[index]))?;
+            walk(self.field(index))?;
             seen(index, start..self.cursor.offset());
         }
         Ok(())

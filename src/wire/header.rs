@@ -90,8 +90,8 @@ const FIELDS_AT: usize = 8;
 pub fn layout(bytes: &[u8]) -> Result<Layout, DecodeError> {
     let mut layout = Layout::default();
     let mut offset = 0;
-    while offset < bytes.len() {
-        let mut outer = Cursor::new(&bytes[offset..]);
+    while let Some(left @ [_, ..]) = bytes.get(offset..) {
+        let mut outer = Cursor::new(left);
         outer.in_field("header");
         let at = |mut error: DecodeError| {
             error.offset += offset;
@@ -104,7 +104,7 @@ pub fn layout(bytes: &[u8]) -> Result<Layout, DecodeError> {
         };
         let code = u16::from_be_bytes(code);
         let range = offset..offset + 4 + content.len();
-        let item = &bytes[range.clone()];
+        let item = part(bytes, range.clone());
         let is_repeated = match code {
             DeliveryProperties::CODE => {
                 let delivery = delivery_layout(item, offset).map_err(at)?;
@@ -181,7 +181,7 @@ pub fn split(bytes: &[u8]) -> Result<HeaderParts, DecodeError> {
     let mut cut = 0..0;
     if let Some(delivery) = layout.delivery {
         cut = delivery.range;
-        parts.delivery = Some(select(&bytes[cut.clone()], u16::MAX)?);
+        parts.delivery = Some(select(part(bytes, cut.clone()), u16::MAX)?);
     }
     if let Some(range) = &mut parts.message_properties
         && range.start >= cut.end
@@ -189,9 +189,16 @@ pub fn split(bytes: &[u8]) -> Result<HeaderParts, DecodeError> {
         *range = range.start - cut.len()..range.end - cut.len();
     }
     parts.rest.reserve_exact(bytes.len() - cut.len());
-    parts.rest.extend_from_slice(&bytes[..cut.start]);
-    parts.rest.extend_from_slice(&bytes[cut.end..]);
+    parts.rest.extend_from_slice(part(bytes, 0..cut.start));
+    parts
+        .rest
+        .extend_from_slice(part(bytes, cut.end..bytes.len()));
     Ok(parts)
+}
+
+/// The octets of a segment that lie there; none where a layout is of another segment.
+fn part(bytes: &[u8], range: Range<usize>) -> &[u8] {
+    bytes.get(range).unwrap_or_default()
 }
 
 /// Builds the wanted fields of the one struct in `item`, size and code included.
@@ -272,16 +279,18 @@ pub fn encode_published(
         return (properties.map(|r| r.start + shift..r.end + shift), None);
     };
     let cut = delivery.range.clone();
-    out.extend_from_slice(&bytes[cut.start..delivery.exchange.start]);
+    out.extend_from_slice(part(bytes, cut.start..delivery.exchange.start));
     super::encode::str8(out, exchange);
-    out.extend_from_slice(&bytes[delivery.exchange.end..cut.end]);
+    out.extend_from_slice(part(bytes, delivery.exchange.end..cut.end));
     let length = out.len() - start;
     // The size counts what comes behind it.
     let size = u32::try_from(length - 4).unwrap_or(u32::MAX);
-    out[start..start + 4].copy_from_slice(&size.to_be_bytes());
-    out[start + FIELDS_AT - 1] |= 1 << (EXCHANGE - 8);
-    out.extend_from_slice(&bytes[..cut.start]);
-    out.extend_from_slice(&bytes[cut.end..]);
+    super::encode::overwrite(out, start, size.to_be_bytes());
+    if let Some(flags) = out.get_mut(start + FIELDS_AT - 1) {
+        *flags |= 1 << (EXCHANGE - 8);
+    }
+    out.extend_from_slice(part(bytes, 0..cut.start));
+    out.extend_from_slice(part(bytes, cut.end..bytes.len()));
     let moved = |range: &Range<usize>| match range.start < cut.start {
         true => range.start + length..range.end + length,
         false => range.start - cut.len() + length..range.end - cut.len() + length,

@@ -133,11 +133,11 @@ impl SequenceSet {
         let until = self
             .ranges
             .partition_point(|&(lower, _)| distance(base, lower) <= high + 1);
-        if from == until {
+        let touched = self.ranges.get_mut(from..until).unwrap_or_default();
+        let (Some(&(lower, _)), Some(&(_, upper))) = (touched.first(), touched.last()) else {
             self.ranges.insert(from, (first, last));
             return true;
-        }
-        let (lower, upper) = (self.ranges[from].0, self.ranges[until - 1].1);
+        };
         let lower = if distance(base, lower) < low {
             lower
         } else {
@@ -148,7 +148,9 @@ impl SequenceSet {
         } else {
             last
         };
-        self.ranges[from] = (lower, upper);
+        if let Some(whole) = touched.first_mut() {
+            *whole = (lower, upper);
+        }
         self.ranges.drain(from + 1..until);
         true
     }

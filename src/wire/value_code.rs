@@ -207,7 +207,7 @@ fn encode_counted(out: &mut Vec<u8>, code: u8, bytes: &[u8]) {
         Some(Width::Counted(_)) => encode::vbin32(out, bytes),
         Some(Width::Fixed(width)) => {
             let end = out.len() + width;
-            out.extend_from_slice(&bytes[..bytes.len().min(width)]);
+            out.extend_from_slice(bytes.get(..width).unwrap_or(bytes));
             out.resize(end, 0);
         }
         None => {}

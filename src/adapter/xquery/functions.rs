@@ -162,32 +162,45 @@ pub(super) fn call<'a>(
     }
     match function {
         Function::True | Function::False => truth(function == Function::True),
-        Function::Not => truth(!run.truth_of(&values[0])?),
-        Function::Boolean => truth(run.truth_of(&values[0])?),
-        Function::Count => number(values[0].len() as f64),
-        Function::Exists => truth(!values[0].is_empty()),
-        Function::Empty => truth(values[0].is_empty()),
+        Function::Not => truth(!run.truth_of(argument(&values, 0)?)?),
+        Function::Boolean => truth(run.truth_of(argument(&values, 0)?)?),
+        Function::Count => number(argument(&values, 0)?.len() as f64),
+        Function::Exists => truth(!argument(&values, 0)?.is_empty()),
+        Function::Empty => truth(argument(&values, 0)?.is_empty()),
         Function::Data => {
-            let atoms = run.atoms(&values[0])?;
+            let atoms = run.atoms(argument(&values, 0)?)?;
             Ok(atoms.into_iter().map(item).collect())
         }
         Function::Number => {
-            let value = run.one(&values[0])?.and_then(|value| value.as_number());
+            let value = run
+                .one(argument(&values, 0)?)?
+                .and_then(|value| value.as_number());
             number(value.unwrap_or(f64::NAN))
         }
         Function::Sum | Function::Average | Function::Minimum | Function::Maximum => {
-            aggregate(run, function, &values[0])
+            aggregate(run, function, argument(&values, 0)?)
         }
         Function::Absolute
         | Function::Floor
         | Function::Ceiling
         | Function::Round
         | Function::Whole
-        | Function::Double => numeric(run, function, &values[0]),
+        | Function::Double => numeric(run, function, argument(&values, 0)?),
         Function::Name | Function::LocalName | Function::NamespaceUri | Function::Root => {
-            of_node(function, &values[0])
+            of_node(function, argument(&values, 0)?)
         }
         _ => textual(run, function, &values),
+    }
+}
+
+/// One of the arguments of a call. They have been counted when the query was read.
+fn argument<'v, 'a>(
+    values: &'v [Sequence<'a>],
+    place: usize,
+) -> Result<&'v Sequence<'a>, QueryError> {
+    match values.get(place) {
+        Some(value) => Ok(value),
+        None => error("an argument is missing"),
     }
 }
 
@@ -310,8 +323,8 @@ fn textual<'a>(
 ) -> Result<Sequence<'a>, QueryError> {
     let mut texts = Vec::with_capacity(values.len());
     if function == Function::StringJoin {
-        let all = run.atoms(&values[0])?;
-        let between = run.text(&values[1])?;
+        let all = run.atoms(argument(values, 0)?)?;
+        let between = run.text(argument(values, 1)?)?;
         let all: Vec<String> = all.iter().map(Atom::text).collect();
         let joined = all.join(&between);
         run.spend_octets(joined.len())?;
@@ -325,7 +338,8 @@ fn textual<'a>(
         run.spend_octets(value.len())?;
         texts.push(value);
     }
-    let (first, second) = (&texts[0], texts.get(1).map_or("", String::as_str));
+    let text_at = |at: usize| texts.get(at).map_or("", String::as_str);
+    let (first, second) = (text_at(0), text_at(1));
     match function {
         Function::Contains => truth(first.contains(second)),
         Function::StartsWith => truth(first.starts_with(second)),
@@ -342,7 +356,7 @@ fn textual<'a>(
         Function::Concat => text(texts.concat()),
         Function::Translate => {
             let from: Vec<char> = second.chars().collect();
-            let to: Vec<char> = texts[2].chars().collect();
+            let to: Vec<char> = text_at(2).chars().collect();
             run.spend_octets(first.len().saturating_mul(from.len()))?;
             let changed = first.chars().filter_map(|c| {
                 let found = from.iter().position(|other| *other == c);
@@ -351,7 +365,7 @@ fn textual<'a>(
             text(changed.collect::<String>())
         }
         // What is left is `string`.
-        _ => text(first.as_str()),
+        _ => text(first),
     }
 }
 
@@ -360,10 +374,10 @@ fn substring<'a>(
     run: &mut Evaluation<'a>,
     values: &[Sequence<'a>],
 ) -> Result<Sequence<'a>, QueryError> {
-    let whole = run.text(&values[0])?;
+    let whole = run.text(argument(values, 0)?)?;
     run.spend_octets(whole.len())?;
     let round = |number: f64| (number + 0.5).floor();
-    let start = round(run.required_number(&values[1])?);
+    let start = round(run.required_number(argument(values, 1)?)?);
     let end = match values.get(2) {
         Some(length) => start + round(run.required_number(length)?),
         None => f64::INFINITY,

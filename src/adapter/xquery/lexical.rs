@@ -26,20 +26,25 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, QueryError> {
     let mut tokens = Vec::new();
     loop {
         rest = skip(rest)?;
-        let Some(first) = rest.chars().next() else {
+        let mut characters = rest.chars();
+        let Some(first) = characters.next() else {
             tokens.push(Token::End);
             return Ok(tokens);
         };
+        let behind_first = characters.as_str();
         let (token, behind) = match first {
-            '"' | '\'' => string(rest, first)?,
-            '$' => variable(&rest[1..])?,
+            '"' | '\'' => string(behind_first, first)?,
+            '$' => variable(behind_first)?,
             '0'..='9' => number(rest)?,
-            '.' if rest[1..].starts_with(|c: char| c.is_ascii_digit()) => number(rest)?,
+            '.' if behind_first.starts_with(|c: char| c.is_ascii_digit()) => number(rest)?,
             _ if is_name_start(first) => name(rest),
-            '*' if rest[1..].starts_with(':') && !rest[1..].starts_with("::") => {
-                let (local, behind) = local_name(&rest[2..])?;
-                (Token::Name(Some("*".into()), local), behind)
-            }
+            '*' => match behind_first.strip_prefix(':') {
+                Some(local) if !local.starts_with(':') => {
+                    let (local, behind) = local_name(local)?;
+                    (Token::Name(Some("*".into()), local), behind)
+                }
+                _ => sign(rest)?,
+            },
             _ => sign(rest)?,
         };
         tokens.push(token);
@@ -123,44 +128,49 @@ fn variable(rest: &str) -> Result<(Token, &str), QueryError> {
     Ok((Token::Variable(name), rest))
 }
 
+fn behind_digits(text: &str) -> &str {
+    text.trim_start_matches(|c: char| c.is_ascii_digit())
+}
+
 fn number(rest: &str) -> Result<(Token, &str), QueryError> {
-    let digits = |text: &str| {
-        text.find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len())
-    };
-    let mut end = digits(rest);
-    if rest[end..].starts_with('.') {
-        end += 1 + digits(&rest[end + 1..]);
+    let mut behind = behind_digits(rest);
+    if let Some(fraction) = behind.strip_prefix('.') {
+        behind = behind_digits(fraction);
     }
-    if rest[end..].starts_with(['e', 'E']) {
-        let signed = usize::from(rest[end + 1..].starts_with(['+', '-']));
-        end += 1 + signed + digits(&rest[end + 1 + signed..]);
+    if let Some(exponent) = behind.strip_prefix(['e', 'E']) {
+        behind = behind_digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent));
     }
-    let (text, rest) = rest.split_at(end);
+    let text = rest.strip_suffix(behind).unwrap_or(rest);
+    let rest = behind;
     match text.parse() {
         Ok(number) if !rest.starts_with(is_name_start) => Ok((Token::Number(number), rest)),
         _ => error(format_args!("{text:?} is no number")),
     }
 }
 
-/// A quote in a string stands twice; five characters can be written as entities.
-fn string(rest: &str, quote: char) -> Result<(Token, &str), QueryError> {
+/// What is behind the quote that begins a string. A quote in it stands twice; five characters can
+/// be written as entities.
+fn string(mut rest: &str, quote: char) -> Result<(Token, &str), QueryError> {
     let mut text = String::new();
-    let mut rest = &rest[1..];
     loop {
-        let Some(at) = rest.find([quote, '&']) else {
+        let mut characters = rest.chars();
+        let Some(first) = characters.next() else {
             return error("a string without an end");
         };
-        text.push_str(&rest[..at]);
-        if rest[at..].starts_with('&') {
-            let Some((character, behind)) = entity(&rest[at + 1..]) else {
-                return error(format_args!("no entity at {:?}", cut(&rest[at..])));
+        let behind = characters.as_str();
+        if first == '&' {
+            let Some((character, behind)) = entity(behind) else {
+                return error(format_args!("no entity at {:?}", cut(rest)));
             };
             text.push(character);
             rest = behind;
             continue;
         }
-        rest = &rest[at + 1..];
+        rest = behind;
+        if first != quote {
+            text.push(first);
+            continue;
+        }
         match rest.strip_prefix(quote) {
             Some(behind) => {
                 text.push(quote);
@@ -192,9 +202,11 @@ fn entity(rest: &str) -> Option<(char, &str)> {
 }
 
 fn sign(rest: &str) -> Result<(Token, &str), QueryError> {
-    let found = SIGNS.iter().find(|sign| rest.starts_with(**sign));
+    let found = SIGNS
+        .iter()
+        .find_map(|sign| Some((*sign, rest.strip_prefix(*sign)?)));
     match found {
-        Some(sign) => Ok((Token::Sign(sign), &rest[sign.len()..])),
+        Some((sign, behind)) => Ok((Token::Sign(sign), behind)),
         None => error(format_args!("nothing begins with {:?}", cut(rest))),
     }
 }

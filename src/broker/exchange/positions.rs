@@ -24,18 +24,22 @@ impl Positions {
 
     /// Adds a position, at most [`KEY_WORDS_MAX`].
     pub fn insert(&mut self, position: usize) {
-        self.0[position / 64] |= 1 << (position % 64);
+        if let Some(block) = self.0.get_mut(position / 64) {
+            *block |= 1 << (position % 64);
+        }
     }
 
     /// Whether it holds a position.
     pub fn contains(&self, position: usize) -> bool {
-        self.0[position / 64] >> (position % 64) & 1 == 1
+        let block = self.0.get(position / 64).copied().unwrap_or_default();
+        block >> (position % 64) & 1 == 1
     }
 
     /// The first position.
     pub fn first(&self) -> Option<usize> {
-        let block = self.0.iter().position(|block| *block != 0)?;
-        Some(block * 64 + self.0[block].trailing_zeros() as usize)
+        let mut blocks = self.0.iter().enumerate();
+        let (at, block) = blocks.find(|(_, block)| **block != 0)?;
+        Some(at * 64 + block.trailing_zeros() as usize)
     }
 
     /// The position, when there is just one.
@@ -46,7 +50,11 @@ impl Positions {
 
     /// Those that are in both.
     pub fn and(&self, other: &Positions) -> Positions {
-        Positions(std::array::from_fn(|block| self.0[block] & other.0[block]))
+        let mut both = *self;
+        for (block, other) in both.0.iter_mut().zip(&other.0) {
+            *block &= other;
+        }
+        both
     }
 
     /// All from the first of these to `last`.
@@ -64,13 +72,14 @@ impl Positions {
     /// Each one word further; those behind the last word, at `last`, get no further.
     pub fn a_word_on(&self, last: usize) -> Positions {
         let mut from = *self;
-        from.0[last / 64] &= !(1 << (last % 64));
-        let carry = |block: usize| match block {
-            0 => 0,
-            _ => from.0[block - 1] >> 63,
-        };
-        Positions(std::array::from_fn(|block| {
-            from.0[block] << 1 | carry(block)
+        if let Some(block) = from.0.get_mut(last / 64) {
+            *block &= !(1 << (last % 64));
+        }
+        let mut carry = 0;
+        Positions(from.0.map(|block| {
+            let moved = block << 1 | carry;
+            carry = block >> 63;
+            moved
         }))
     }
 
@@ -128,6 +137,7 @@ impl<'a> RoutingKey<'a> {
     pub fn places_of(&self, word: &str) -> Positions {
         let places = self.places();
         let found = places.binary_search_by(|(other, _)| (*other).cmp(word));
-        found.map_or_else(|_| Positions::default(), |index| places[index].1)
+        let found = found.ok().and_then(|index| places.get(index));
+        found.map_or_else(Positions::default, |(_, positions)| *positions)
     }
 }

@@ -329,7 +329,9 @@ impl Walk<'_, '_> {
         }
         for index in 0..self.key.places().len() {
             self.steps += 1;
-            let (word, places) = self.key.places()[index];
+            let Some(&(word, places)) = self.key.places().get(index) else {
+                break;
+            };
             let at = places.and(&positions);
             if !at.is_empty()
                 && let Some(node) = words.get_mut(word)
@@ -353,9 +355,10 @@ impl Walk<'_, '_> {
     /// Whether a queue is among the first `others` that were found.
     fn is_found(&mut self, queue: QueueId, others: usize) -> bool {
         if others <= FOUND_SEARCHED_MAX {
-            return self.found[..others].contains(&queue);
+            return self.found.iter().take(others).any(|found| *found == queue);
         }
-        self.seen.extend(&self.found[self.seen.len()..others]);
+        let unseen = self.found.get(self.seen.len()..others);
+        self.seen.extend(unseen.unwrap_or_default());
         self.seen.contains(&queue)
     }
 }

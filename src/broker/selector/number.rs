@@ -108,7 +108,7 @@ fn exponent_and_suffix<'a>(
     rest: &'a str,
 ) -> IResult<&'a str, Number<'a>, Fault<'a>> {
     let (rest, _) = opt(preceded(one_of("eE"), cut(exponent_digits))).parse(rest)?;
-    let spelling = &start[..start.len() - rest.len()];
+    let spelling = start.strip_suffix(rest).unwrap_or(start);
     let (rest, _) = opt(one_of("fFdD")).parse(rest)?;
     Ok((rest, Number::Decimal(spelling)))
 }

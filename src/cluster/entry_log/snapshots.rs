@@ -99,7 +99,7 @@ impl EntryLog {
         let mut thawing = Thawing::new(head.state_bytes, head.messages_bytes);
         for place in places {
             let octets = piece_at(&self.journal, place)?;
-            let pushed = thawing.push(&octets[PIECE_HEAD_BYTES..]);
+            let pushed = thawing.push(octets.get(PIECE_HEAD_BYTES..).unwrap_or_default());
             pushed.map_err(text)?;
         }
         machine_at(head.index, thawing).map(Some)

@@ -27,6 +27,10 @@ mod node;
 mod ordered;
 mod proposals;
 mod remains;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "for tests: members of one process by their places"
+)]
 pub mod seats;
 mod snapshots;
 mod storage;

@@ -192,24 +192,22 @@ impl Definitions {
         let mut members = Members::of(document)?;
         let mut read = Definitions::default();
         for (at, item) in items(&mut members, "exchanges")? {
-            let exchange = part(item, &["name"], |names, rest| {
-                request::exchange(&names[0], rest)
+            let exchange = part(item, ["name"], |[name], rest| {
+                request::exchange(&name, rest)
             });
             let exchange = exchange.map_err(|problem| within(&at, problem))?;
             let name = exchange.exchange.clone();
             twice(&at, read.exchanges.insert(name, exchange).is_some())?;
         }
         for (at, item) in items(&mut members, "queues")? {
-            let queue = part(item, &["name"], |names, rest| {
-                request::queue(&names[0], rest)
-            });
+            let queue = part(item, ["name"], |[name], rest| request::queue(&name, rest));
             let queue = queue.map_err(|problem| within(&at, problem))?;
             let name = queue.queue.clone();
             twice(&at, read.queues.insert(name, queue).is_some())?;
         }
         for (at, item) in items(&mut members, "bindings")? {
-            let binding = part(item, &["source", "destination"], |names, rest| {
-                request::binding(&names[0], &names[1], rest)
+            let binding = part(item, ["source", "destination"], |[from, to], rest| {
+                request::binding(&from, &to, rest)
             });
             let binding = binding.map_err(|problem| within(&at, problem))?;
             twice(
@@ -298,10 +296,10 @@ fn items(members: &mut Members, name: &str) -> Result<Vec<(String, Json)>, Probl
 }
 
 /// One definition: its names, and what remains of it.
-fn part<T>(
+fn part<T, const N: usize>(
     item: Json,
-    names: &[&str],
-    make: impl FnOnce(&[Text], Json) -> Result<T, Problem>,
+    names: [&str; N],
+    make: impl FnOnce([Text; N], Json) -> Result<T, Problem>,
 ) -> Result<T, Problem> {
     let Json::Object(mut members) = item else {
         return Err(Problem::bad("not an object"));
@@ -309,15 +307,15 @@ fn part<T>(
     if members.get("vhost").is_some_and(|vhost| vhost != "/") {
         return Err(Problem::bad("vhost: there is none but /"));
     }
-    let mut found = Vec::new();
-    for name in names {
-        match members.remove(*name) {
-            Some(Json::String(text)) => found.push(short(name, &text)?),
+    let mut found = [const { Text::const_new("") }; N];
+    for (place, name) in found.iter_mut().zip(names) {
+        match members.remove(name) {
+            Some(Json::String(text)) => *place = short(name, &text)?,
             Some(_) => return Err(Problem::bad(format!("{name}: not a text"))),
             None => return Err(Problem::bad(format!("{name} is missing"))),
         }
     }
-    make(&found, Json::Object(members))
+    make(found, Json::Object(members))
 }
 
 fn within(at: &str, problem: Problem) -> Problem {

@@ -64,12 +64,20 @@ fn described(operation: &Operation) -> Json {
         "responses": answers,
     });
     if let Some(schema) = operation.body {
-        described["requestBody"] = json!({
+        let body = json!({
             "required": needs_members(schema),
             "content": {"application/json": {"schema": reference(schema)}},
         });
+        put(&mut described, "requestBody", body);
     }
     described
+}
+
+/// Gives an object one member more.
+fn put(object: &mut Json, name: &str, value: Json) {
+    if let Json::Object(members) = object {
+        members.insert(name.to_owned(), value);
+    }
 }
 
 /// Whether a request's schema has members that have to be there, so that there has to be a body.
@@ -137,7 +145,7 @@ fn path_parameter(name: &str) -> Json {
         "schema": {"type": "string", "minLength": 1, "maxLength": max},
     });
     if !example.is_null() {
-        parameter["example"] = example;
+        put(&mut parameter, "example", example);
     }
     parameter
 }
@@ -455,7 +463,7 @@ fn of_plain(fields: &[Plain], required: &[&str]) -> Json {
     let mut properties = JsonMap::new();
     for (name, of, about) in fields {
         let mut property = shape(*of);
-        property["description"] = json!(about);
+        put(&mut property, "description", json!(about));
         properties.insert((*name).to_owned(), property);
     }
     json!({"type": "object", "required": required, "properties": properties})

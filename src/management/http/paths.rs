@@ -13,9 +13,9 @@ pub fn of_key(key: &str) -> String {
 
 /// The binding key that a path means.
 pub fn to_key(part: &str) -> &str {
-    match !part.is_empty() && part.bytes().all(|byte| byte == b'~') {
-        true => &part[1..],
-        false => part,
+    match part.strip_prefix('~') {
+        Some(key) if key.bytes().all(|byte| byte == b'~') => key,
+        _ => part,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Exchanges and their bindings.
 
 use super::queue::{alternate, behind};
-use super::{OBJECTS_PER_LOOK, Place, World, number32, page};
+use super::{OBJECTS_PER_LOOK, Place, World, around, number32, page};
 use crate::broker::exchange::Behind;
 use crate::broker::exchanges::Exchange;
 use crate::broker::queue::Queue;
@@ -162,12 +162,16 @@ pub(super) fn binding_named(world: World<'_>, key: &str) -> Option<Object> {
         return None;
     }
     for (at, _) in rest.match_indices(&queue_part) {
-        let behind = &rest[at + queue_part.len()..];
-        let Some(exchange) = world.core.exchange_of_name(&rest[..at]) else {
+        let Some((exchange, behind)) = around(rest, at, queue_part.len()) else {
+            continue;
+        };
+        let Some(exchange) = world.core.exchange_of_name(exchange) else {
             continue;
         };
         for (comma, _) in behind.match_indices(',') {
-            let (queue, key) = (&behind[..comma], &behind[comma + 1..]);
+            let Some((queue, key)) = around(behind, comma, 1) else {
+                continue;
+            };
             if let Some(found) = binding_of(world, exchange, queue, key) {
                 return Some(found);
             }

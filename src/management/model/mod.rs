@@ -205,11 +205,17 @@ pub fn session_name(name: &SessionName) -> String {
     session::shown(name)
 }
 
+/// What is before and behind so many octets of a name, which begin at `at`.
+fn around(name: &str, at: usize, octets: usize) -> Option<(&str, &str)> {
+    Some((name.get(..at)?, name.get(at + octets..)?))
+}
+
 /// The bridge of a key, and its link: the name of the link as an object, and its own.
 pub fn bridge_of<'a>(core: &'a Core, key: &str) -> Option<(&'a Link, &'a Bridge)> {
     let found = key.match_indices(',').find_map(|(at, _)| {
-        let (link, bridge) = core.links().bridge(&key[at + 1..])?;
-        let is_it = ObjectName::link(&link.definition.name).as_str() == &key[..at];
+        let (of_link, of_bridge) = around(key, at, 1)?;
+        let (link, bridge) = core.links().bridge(of_bridge)?;
+        let is_it = ObjectName::link(&link.definition.name).as_str() == of_link;
         is_it.then_some((link, bridge))
     });
     // As consoles of version 1 have it, in which references are left out.

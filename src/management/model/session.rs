@@ -1,6 +1,6 @@
 //! Sessions and their subscriptions.
 
-use super::{OBJECTS_PER_LOOK, Place, World, number32, page};
+use super::{OBJECTS_PER_LOOK, Place, World, around, number32, page};
 use crate::broker::Core;
 use crate::broker::session::{Session, SessionName};
 use crate::broker::subscription::Subscription;
@@ -41,9 +41,10 @@ pub(super) fn found<'a>(core: &'a Core, key: &str) -> Option<&'a Session> {
         return None;
     }
     key.match_indices('.').find_map(|(at, _)| {
+        let (user, name) = around(key, at, 1)?;
         let name = SessionName {
-            user: key[..at].into(),
-            name: key.as_bytes()[at + 1..].into(),
+            user: user.into(),
+            name: name.as_bytes().into(),
         };
         core.session_of_name(&name)
     })
@@ -155,7 +156,7 @@ pub(super) fn subscription_named(world: World<'_>, key: &str) -> Option<Object> 
     let rest = key.strip_prefix(&session_part)?;
     let session = rest
         .match_indices(&queue_part)
-        .find_map(|(at, _)| found(world.core, &rest[..at]))?;
+        .find_map(|(at, _)| found(world.core, rest.get(..at)?))?;
     let mut all = world.core.subscriptions_of(session);
     all.find_map(|subscription| {
         let object = subscription_object(world, session, subscription);

@@ -30,7 +30,10 @@ impl Hosts {
             [low, high] => {
                 let low = addresses(low).ok_or_else(wrong)?;
                 let high = addresses(high).ok_or_else(wrong)?;
-                let range = (low[0], high[0]);
+                let (Some(low), Some(high)) = (low.first(), high.first()) else {
+                    return Err(wrong());
+                };
+                let range = (*low, *high);
                 if range.0.is_ipv4() != range.1.is_ipv4() || range.0 > range.1 {
                     return Err(wrong());
                 }

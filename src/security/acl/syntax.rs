@@ -45,8 +45,8 @@ fn words(input: &str) -> Parsed<'_, Vec<&str>> {
 
 /// A line's words, and whether its statement goes on.
 fn line(input: &str) -> Parsed<'_, (Vec<&str>, bool)> {
-    let (said, goes_on) = match input.rfind('\\') {
-        Some(at) => (&input[..at], true),
+    let (said, goes_on) = match input.rsplit_once('\\') {
+        Some((said, _)) => (said, true),
         None => (input, false),
     };
     // A C string ends with NUL.

@@ -35,22 +35,25 @@ impl Substitutes {
     pub fn taken_out_of(&self, key: &str) -> String {
         let mut taken = String::with_capacity(key.len());
         let mut rest = key;
-        while let Some(first) = rest.chars().next() {
+        let mut characters = key.chars();
+        while let Some(first) = characters.next() {
             let found = KEYWORDS
                 .iter()
                 .zip(&self.values)
-                .find(|(_, value)| !value.is_empty() && rest.starts_with(value.as_str()));
-            let taken_bytes = match found {
-                Some((keyword, value)) => {
+                .find_map(|(keyword, value)| {
+                    let behind = rest.strip_prefix(value.as_str());
+                    behind
+                        .filter(|_| !value.is_empty())
+                        .map(|behind| (keyword, behind))
+                });
+            match found {
+                Some((keyword, behind)) => {
                     taken.push_str(keyword);
-                    value.len()
+                    characters = behind.chars();
                 }
-                None => {
-                    taken.push(first);
-                    first.len_utf8()
-                }
-            };
-            rest = &rest[taken_bytes..];
+                None => taken.push(first),
+            }
+            rest = characters.as_str();
         }
         taken
     }
@@ -77,13 +80,13 @@ pub fn is_topic_matched(pattern: &str, key: &str) -> bool {
     let (mut at, mut word) = (0, 0);
     // Where to go on when what follows a `#` does not match: with one word more for it.
     let mut again: Option<(usize, usize)> = None;
-    while word < key.len() {
+    while let Some(said) = key.get(word) {
         match pattern.get(at) {
             Some(&"#") => {
                 again = Some((at, word));
                 at += 1;
             }
-            Some(wanted) if *wanted == "*" || *wanted == key[word] => {
+            Some(wanted) if *wanted == "*" || wanted == said => {
                 at += 1;
                 word += 1;
             }
@@ -97,7 +100,7 @@ pub fn is_topic_matched(pattern: &str, key: &str) -> bool {
             }
         }
     }
-    pattern[at..].iter().all(|word| *word == "#")
+    pattern.iter().skip(at).all(|word| *word == "#")
 }
 
 #[cfg(test)]

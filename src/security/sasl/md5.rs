@@ -22,10 +22,13 @@ fn nonce() -> String {
 /// HMAC (RFC 2104) with MD5, whose blocks have 64 octets.
 fn hmac_md5(key: &[u8], over: &[u8]) -> [u8; 16] {
     let mut block = [0; 64];
-    match key.len() > block.len() {
-        true => block[..16].copy_from_slice(&md5(key)),
-        false => block[..key.len()].copy_from_slice(key),
-    }
+    let hashed = md5(key);
+    let key = if key.len() > block.len() {
+        &hashed
+    } else {
+        key
+    };
+    block.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
     let inner = md5(&[&block.map(|octet| octet ^ 0x36)[..], over].concat());
     md5(&[&block.map(|octet| octet ^ 0x5c)[..], &inner].concat())
 }
@@ -192,7 +195,7 @@ fn directives(text: &str) -> Option<Vec<(String, String)>> {
             Some(quoted) => unquoted(quoted)?,
             None => {
                 let end = after.find(',').unwrap_or(after.len());
-                (after[..end].trim().to_owned(), &after[end..])
+                (after.get(..end)?.trim().to_owned(), after.get(end..)?)
             }
         };
         let is_new = found.iter().all(|(known, _)| known != name);
@@ -213,11 +216,11 @@ fn directives(text: &str) -> Option<Vec<(String, String)>> {
 /// A quoted value after its first quote, and what follows its last.
 fn unquoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
-    let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
         match c {
-            '"' => return Some((value, &text[at + 1..])),
-            '\\' => value.push(chars.next()?.1),
+            '"' => return Some((value, chars.as_str())),
+            '\\' => value.push(chars.next()?),
             c => value.push(c),
         }
     }

@@ -422,6 +422,13 @@ impl Exchange {
 }
 
 /// Octets that nobody can guess.
+///
+/// # Panics
+/// The system has none.
+#[expect(
+    clippy::expect_used,
+    reason = "whatever would be done without random octets, somebody could guess"
+)]
 pub fn random(count: usize) -> Vec<u8> {
     let mut octets = vec![0; count];
     aws_lc_rs::rand::fill(&mut octets).expect("the system has random octets");

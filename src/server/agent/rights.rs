@@ -405,7 +405,8 @@ fn check_import(shared: &Shared, requester: &Requester, import: &mut Import) -> 
     match told {
         0 => Ok(()),
         _ => {
-            let all = denied[..told].join("; ");
+            denied.truncate(told);
+            let all = denied.join("; ");
             Err(Fault::exception(format!(
                 "unauthorized-access: {all}{more}"
             )))

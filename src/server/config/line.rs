@@ -69,11 +69,9 @@ impl<'a> Reading<'a> {
     }
 
     fn long(&mut self, text: &'a [u8]) -> Result<(), String> {
-        let at = text.iter().position(|octet| *octet == b'=');
-        let (name, value) = match at {
-            Some(at) => (&text[..at], Some(OsStr::from_bytes(&text[at + 1..]))),
-            None => (text, None),
-        };
+        let mut parts = text.splitn(2, |octet| *octet == b'=');
+        let name = parts.next().unwrap_or_default();
+        let value = parts.next().map(OsStr::from_bytes);
         let name = String::from_utf8_lossy(name);
         let known = self.find(&name)?;
         self.take(known, value, &format!("--{}", known.name))

@@ -23,18 +23,25 @@ fn changes(from: &str, to: &str) -> usize {
     for (row, letter) in from.iter().enumerate() {
         let mut next = vec![row + 1];
         for (column, other) in to.iter().enumerate() {
-            let replaced = last[column] + usize::from(letter != other);
-            let mut least = replaced.min(last[column + 1] + 1).min(next[column] + 1);
-            let is_exchange =
-                row > 0 && column > 0 && *letter == to[column - 1] && from[row - 1] == *other;
-            if is_exchange {
-                least = least.min(before[column - 1] + 1);
-            }
-            next.push(least);
+            let at =
+                |line: &[usize], column: usize| line.get(column).copied().unwrap_or(usize::MAX);
+            let replaced = at(&last, column).saturating_add((letter != other).into());
+            let put_in = at(&last, column + 1).saturating_add(1);
+            let taken_out = at(&next, column).saturating_add(1);
+            let letters_before = (row.checked_sub(1), column.checked_sub(1));
+            let exchanged = match letters_before {
+                (Some(row), Some(column))
+                    if to.get(column) == Some(letter) && from.get(row) == Some(other) =>
+                {
+                    at(&before, column).saturating_add(1)
+                }
+                _ => usize::MAX,
+            };
+            next.push(replaced.min(put_in).min(taken_out).min(exchanged));
         }
         before = std::mem::replace(&mut last, next);
     }
-    last[to.len()]
+    last.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

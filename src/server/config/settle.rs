@@ -93,8 +93,10 @@ pub(super) fn settle(
     }
     settled.choose_directory(&mut counting);
     for setting in &counting {
-        let known = vocabulary.named(&setting.name);
-        settled.take(form, setting, known.expect("it was found by it"), own)?;
+        // Each was found by its name before.
+        if let Some(known) = vocabulary.named(&setting.name) {
+            settled.take(form, setting, known, own)?;
+        }
     }
     Ok(settled)
 }

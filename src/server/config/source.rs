@@ -46,7 +46,8 @@ pub(super) fn environment(variables: &[(OsString, OsString)], vocabulary: &Vocab
                 origin: Origin::Environment,
             }),
             None => {
-                let meant = name[PREFIX.len()..].to_ascii_lowercase().replace('_', "-");
+                let meant = name.strip_prefix(PREFIX).unwrap_or(name);
+                let meant = meant.to_ascii_lowercase().replace('_', "-");
                 let nearest = vocabulary.nearest(&meant).map(variable);
                 let nearest = nearest.map_or(String::new(), |name| format!("; is {name} meant?"));
                 source
@@ -135,8 +136,11 @@ fn text_of(path: &Path) -> std::io::Result<String> {
         std::io::Error::new(ErrorKind::FileTooLarge, why)
     })?;
     String::from_utf8(octets).map_err(|error| {
-        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = before.iter().filter(|octet| **octet == b'\n').count() + 1;
+        let before = error
+            .as_bytes()
+            .iter()
+            .take(error.utf8_error().valid_up_to());
+        let line = before.filter(|octet| **octet == b'\n').count() + 1;
         std::io::Error::new(ErrorKind::InvalidData, format!("line {line} is no UTF-8"))
     })
 }

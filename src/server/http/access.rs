@@ -139,9 +139,11 @@ fn plain(said: &HeaderValue) -> Result<Vec<u8>, Problem> {
     }
     let coded = STANDARD.decode(coded.trim());
     let coded = coded.map_err(|_| unproved("name and password are not in base64"))?;
-    let colon = coded.iter().position(|octet| *octet == b':');
-    let colon = colon.ok_or_else(|| unproved("there is no colon between name and password"))?;
-    Ok([&b"\0"[..], &coded[..colon], b"\0", &coded[colon + 1..]].concat())
+    let mut parts = coded.splitn(2, |octet| *octet == b':');
+    let (Some(name), Some(password)) = (parts.next(), parts.next()) else {
+        return Err(unproved("there is no colon between name and password"));
+    };
+    Ok([&b"\0"[..], name, b"\0", password].concat())
 }
 
 /// Whether a host is named by an address or as `localhost`.

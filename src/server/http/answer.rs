@@ -114,9 +114,9 @@ impl Answer {
     }
 }
 
-/// A status of the tables.
+/// A status of the tables, which have those of HTTP.
 pub(super) fn status(number: u16) -> StatusCode {
-    StatusCode::from_u16(number).expect("the tables have statuses of HTTP")
+    StatusCode::from_u16(number).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 /// Reads a request and does what it asks.

@@ -148,12 +148,9 @@ pub(super) async fn detailed(view: &View, asking: &Asking) -> Result<Answer, Pro
     let setting = view.ready(&asking.requester).await?;
     let form = Form::of(&asking.accept);
     let mut to = Exposition::new(form);
-    let all = [
-        (FAMILIES[0], &schema::QUEUE),
-        (FAMILIES[1], &schema::EXCHANGE),
-    ];
-    for (family, class) in all {
-        if asked.contains(&family) {
+    let classes = [&schema::QUEUE, &schema::EXCHANGE];
+    for (family, class) in FAMILIES.iter().zip(classes) {
+        if asked.contains(family) {
             let mut rows = Rows::of(class);
             let classes = std::iter::once(class);
             view.walk(&asking.requester, &setting, classes, |object| {
@@ -307,7 +304,9 @@ impl Rows {
         for (at, (name, sort, about, _)) in self.columns.iter().enumerate() {
             let mut family = to.family(name, *sort, about);
             for (label, values) in &self.rows {
-                family.add(&[("vhost", "/"), (self.label, label)], values[at]);
+                if let Some(value) = values.get(at) {
+                    family.add(&[("vhost", "/"), (self.label, label)], *value);
+                }
             }
         }
     }

@@ -273,7 +273,7 @@ async fn write(to: &mut (impl AsyncWrite + Unpin), octets: &mut Vec<u8>) -> io::
         let written = timeout(limits::PEER_SILENCE, to.write(left)).await;
         match written.unwrap_or(Err(io::ErrorKind::TimedOut.into()))? {
             0 => return Err(io::ErrorKind::WriteZero.into()),
-            written => left = &left[written..],
+            written => left = left.get(written..).unwrap_or_default(),
         }
     }
     timeout(limits::PEER_SILENCE, to.flush())

@@ -127,6 +127,11 @@ fn kind(number: u8) -> Result<Kind, FrameError> {
 }
 
 /// Appends a frame.
+#[expect(
+    clippy::expect_used,
+    reason = "what members tell each other is cut into pieces far under 2^32 octets, and a wrong \
+              length would make all that follows nonsense"
+)]
 pub fn put(kind: Kind, octets: &[u8], to: &mut Vec<u8>) {
     let number = KINDS.iter().find(|(_, known)| *known == kind);
     let number = number.map_or(0, |(number, _)| *number);

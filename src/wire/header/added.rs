@@ -10,6 +10,9 @@ use crate::wire::value_code::Width;
 /// Number of a field of the message properties. It is the last.
 const FIELD: usize = 8;
 
+/// Its bit in the second octet of the packing flags.
+const FLAG: u8 = (APPLICATION_HEADERS >> 8) as u8;
+
 /// Octets of size and count in front of a map's entries.
 const ENTRIES_AT: usize = 8;
 
@@ -53,11 +56,10 @@ fn value<'a>(map: &'a [u8], name: &str) -> Option<(u8, &'a [u8])> {
 /// The application header of a name, if it is a `str8` or `str16`. `struct32` is as for
 /// [`message_properties`](super::message_properties).
 pub fn application_header<'a>(struct32: &'a [u8], name: &str) -> Option<&'a str> {
-    let flags = struct32.get(..FIELDS_AT)?;
-    if flags[FIELDS_AT - 1] & (APPLICATION_HEADERS >> 8) as u8 == 0 {
+    if struct32.get(FIELDS_AT - 1)? & FLAG == 0 {
         return None;
     }
-    let (code, value) = value(&struct32[field(struct32)?], name)?;
+    let (code, value) = value(struct32.get(field(struct32)?)?, name)?;
     let is_text = code == type_code::STR8 || code == type_code::STR16;
     std::str::from_utf8(value).ok().filter(|_| is_text)
 }
@@ -78,7 +80,9 @@ pub fn add_application_header(
     let item = properties.clone().and_then(|lies| header.get(lies));
     let map = item.and_then(field);
     if let (Some(item), Some(map)) = (item, &map)
-        && (map.len() < ENTRIES_AT || value(&item[map.clone()], name).is_some())
+        && item
+            .get(map.clone())
+            .is_none_or(|map| map.len() < ENTRIES_AT || value(map, name).is_some())
     {
         return false;
     }
@@ -104,9 +108,11 @@ pub fn add_application_header(
         true => header.extend_from_slice(&added),
         false => drop(header.splice(lies.end..lies.end, added)),
     }
-    let item = &mut header[lies.start..];
+    let item = header.get_mut(lies.start..).unwrap_or_default();
     grow(item, 0, count);
-    item[FIELDS_AT - 1] |= (APPLICATION_HEADERS >> 8) as u8;
+    if let Some(flags) = item.get_mut(FIELDS_AT - 1) {
+        *flags |= FLAG;
+    }
     // The map is the last field.
     let (at, in_map) = match map {
         Some(map) => (map.start, count),
