@@ -18,6 +18,7 @@ use super::http::HttpOptions;
 use super::limit_options::LimitOptions;
 use super::limits;
 use super::management_options::ManagementOptions;
+use super::replication_options::ReplicationOptions;
 use super::security_options::SecurityOptions;
 use super::syslog::SinkOptions;
 use crate::broker;
@@ -197,6 +198,10 @@ pub struct Options {
     #[command(flatten)]
     pub federation: FederationOptions,
 
+    /// Copies of queues at other brokers.
+    #[command(flatten)]
+    pub replication: ReplicationOptions,
+
     /// Management over HTTP.
     #[command(flatten)]
     pub http: HttpOptions,
@@ -285,7 +290,8 @@ impl Options {
         if self.no_data_dir {
             self.data_dir = None;
         }
-        match self.core().of_queues.fault() {
+        let core = self.core();
+        match core.of_queues.fault().or_else(|| core.events_to.fault()) {
             Some(fault) => Err(fault),
             None => Ok(self),
         }
@@ -302,6 +308,7 @@ impl Options {
                 alert_percent: self.default_event_threshold_ratio,
                 message_group: self.default_message_group.as_str().into(),
             },
+            events_to: self.replication.events_to(),
         }
     }
 
@@ -539,6 +546,8 @@ mod tests {
             "--default-flow-resume-threshold 81",
             "--default-event-threshold-ratio 101",
             "--default-event-threshold-ratio -1",
+            "--replication-exchange-type xml",
+            "--create-replication-queue perhaps",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

@@ -15,6 +15,7 @@ pub mod policy;
 pub mod priority;
 mod purge;
 mod remains;
+mod replicated;
 pub mod rules;
 pub mod settings;
 
@@ -30,6 +31,7 @@ use super::held::{Derived, Held, Looked};
 use super::ids::{ExchangeId, GroupTime, QueueRef, SessionId, SubscriptionId};
 use super::message::{Message, Stored};
 use super::plant::{Plant, is_planted};
+use super::replication::Generation;
 use super::ring::Ring;
 use super::seen;
 use super::subscription::SubscriptionRef;
@@ -242,6 +244,13 @@ pub struct Queue {
     pub watched: QueueWatched,
     /// Octets of what its kind keeps, as they are counted in [`Held`].
     index_bytes: Derived,
+    /// Of what it gives events.
+    pub generation: Generation,
+    /// Whether others know its messages by their positions, so that none may be given twice: not even
+    /// after a crash, of messages that leave no facts since they are not durable, or gone at once.
+    pub keeps_positions: bool,
+    /// Positions before this one may have been given: as it stands in a fact.
+    kept_before: u64,
 }
 record!(Queue {
     name,
@@ -289,6 +298,9 @@ record!(Queue {
     binding_count = 0,
     watched = QueueWatched::default(),
     index_bytes = Derived::default(),
+    generation = Generation::None,
+    keeps_positions = false,
+    kept_before = 0,
 });
 
 impl QueueCounters {
@@ -363,6 +375,9 @@ impl Queue {
             binding_count: 0,
             watched: QueueWatched::default(),
             index_bytes: Derived::default(),
+            generation: Generation::None,
+            keeps_positions: false,
+            kept_before: 0,
         }
     }
 
@@ -379,6 +394,12 @@ impl Queue {
         self.is_browse_only = settings.is_browse_only;
         self.dead_letters = settings.dead_letters;
         self.is_no_local = settings.is_no_local;
+        self.generation = settings.generation;
+        let says_positions = self
+            .rules
+            .as_ref()
+            .is_some_and(|rules| rules.say_positions());
+        self.keeps_positions = says_positions || self.generation != Generation::None;
         if let Some(is_auto_delete) = settings.is_auto_delete {
             self.is_auto_delete = is_auto_delete;
         }
@@ -473,6 +494,12 @@ impl Queue {
         let is_persistent = stored.message.is_persistent;
         if self.is_durable && is_persistent {
             facts.enqueued(self.reference, self.entries.tail(), &stored, expires);
+        }
+        if self.keeps_positions {
+            self.keep_positions(facts);
+        }
+        if self.generation != Generation::None {
+            self.say_came(&stored.message, facts);
         }
         let bytes = stored.message.size();
         if is_persistent {
@@ -704,6 +731,9 @@ impl Queue {
     #[inline]
     fn take_out(&mut self, position: u64, facts: &mut Gathered) -> Option<Entry> {
         let entry = self.entries.remove(position)?;
+        if self.generation == Generation::All {
+            self.say_left(position, &entry.stored.message, facts);
+        }
         let bytes = entry.stored.message.size();
         if entry.stored.message.is_persistent {
             self.persistent -= 1;

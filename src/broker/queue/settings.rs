@@ -14,6 +14,7 @@ use crate::broker::arguments::{self, number, number_of_32_bits, number_of_any, t
 use crate::broker::dead::DeadLetters;
 use crate::broker::limits;
 use crate::broker::options::Options;
+use crate::broker::replication::Generation;
 use crate::wire::{Map, Text, Value};
 
 /// See the module.
@@ -42,6 +43,8 @@ pub struct Settings {
     pub is_no_local: bool,
     /// What becomes of messages that die in it.
     pub dead_letters: DeadLetters,
+    /// Of what it gives events.
+    pub generation: Generation,
 }
 
 impl Settings {
@@ -74,6 +77,11 @@ impl Settings {
             is_browse_only: arguments::flag(arguments, arguments::BROWSE_ONLY),
             is_no_local: arguments::flag(arguments, arguments::NO_LOCAL),
             dead_letters: DeadLetters::of(arguments)?,
+            generation: match number(arguments, arguments::EVENT_GENERATION)? {
+                None | Some(0) => Generation::None,
+                Some(1) => Generation::Enqueues,
+                Some(_) => Generation::All,
+            },
         })
     }
 }
