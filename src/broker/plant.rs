@@ -91,6 +91,8 @@ pub enum Plant {
     PositionsNotKept,
     /// Events of queues are numbered as if their queue were new again and again.
     EventsNumberedAnew,
+    /// Events can be had by one while another has some that came before.
+    EventsOvertake,
     /// A replicated message is taken though its queue has passed its position.
     EventsAppliedAgain,
     /// A replicated message comes to the next position of the copy, not to its own.
@@ -102,7 +104,7 @@ pub enum Plant {
 }
 
 /// All of them, by the names that tests give.
-const NAMES: [(&str, Plant); 45] = [
+const NAMES: [(&str, Plant); 46] = [
     ("later-batch-overtakes", Plant::LaterBatchOvertakes),
     ("batch-in-two-records", Plant::BatchInTwoRecords),
     ("accept-not-said", Plant::AcceptNotSaid),
@@ -144,6 +146,7 @@ const NAMES: [(&str, Plant); 45] = [
     ("last-values-left-out", Plant::LastValuesLeftOut),
     ("positions-not-kept", Plant::PositionsNotKept),
     ("events-numbered-anew", Plant::EventsNumberedAnew),
+    ("events-overtake", Plant::EventsOvertake),
     ("events-applied-again", Plant::EventsAppliedAgain),
     ("positions-of-copy-own", Plant::PositionsOfCopyOwn),
     ("format-ahead", Plant::FormatAhead),

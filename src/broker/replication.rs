@@ -33,7 +33,7 @@ pub const LAST_EVENT: &str = "qpid.replication-event.sequence";
 /// Which kind of event it is: [`ENQUEUED`] or [`DEQUEUED`]. What has no such header is no event.
 const KIND: &str = "qpid.replication.type";
 /// The number of the event in the queue from which the link takes it.
-const NUMBER: &str = "qpid.replication.seqno";
+pub const NUMBER: &str = "qpid.replication.seqno";
 /// The queue that the event is about.
 const QUEUE: &str = "qpid.replication.target_queue";
 /// The position of a message that has come.

@@ -214,8 +214,7 @@ pub fn compare(live: &Core, recovered: &Core) -> Result<(), String> {
         let queue = live
             .queue_of(*key)
             .and_then(|queue| live.queue_at(queue.id));
-        let known = queue.filter(|queue| queue.keeps_positions);
-        if known.is_some_and(|queue| *tail < queue.entries.tail()) {
+        if queue.is_some_and(|queue| *tail < queue.kept_before()) {
             return Err(format!("positions of {key:?} would be given again"));
         }
     }

@@ -47,8 +47,14 @@ impl Drop {
 
 impl Core {
     /// Makes the queue or the exchange that events go to, where it is to be made and is not there. What
-    /// is refused, since there are too many, is found missing when the first event comes.
+    /// is refused, since there are too many, is found missing when the first event comes. A queue that is
+    /// there and had another use keeps events in order from now on.
     pub(in crate::broker) fn make_ways_of_events(&mut self) {
+        let there = self.queue_names.get(&self.options.events_to.queue);
+        if let Some(queue) = there.and_then(|id| self.queues.get_mut(id.0)) {
+            let group = self.options.of_queues.message_group.clone();
+            queue.keep_in_order(group, &mut self.held);
+        }
         let EventsTo {
             queue,
             makes_queue,
@@ -363,7 +369,9 @@ impl Core {
         }
         let expires = self.expiry(&stored.message);
         let transfer = self.scratch.transfer;
+        self.scratch.facts.give_positions(true);
         self.append(id, stored, expires, transfer);
+        self.scratch.facts.give_positions(false);
         self.dispatch(id, out);
         Ok(Ok(()))
     }

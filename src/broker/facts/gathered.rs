@@ -52,6 +52,8 @@ pub struct Gathered {
     crossings_lost: u64,
     /// Whether anybody is to be told of changes.
     tells_changes: bool,
+    /// Whether positions of messages that come are given by the broker of which they are copies.
+    gives_positions: bool,
     /// What has happened in queues that give events of it, in order. No facts either.
     changes: Vec<Change>,
 }
@@ -79,6 +81,16 @@ impl Gathered {
     #[inline]
     pub fn tells_changes(&self) -> bool {
         self.tells_changes
+    }
+
+    /// Positions of messages that come are given by the broker of which they are copies, or no longer.
+    pub fn give_positions(&mut self, gives_positions: bool) {
+        self.gives_positions = gives_positions;
+    }
+
+    /// Whether they are.
+    pub fn gives_positions(&self) -> bool {
+        self.gives_positions
     }
 
     /// Something has happened in a queue that gives events of it: what follows comes when the command

@@ -395,14 +395,17 @@ impl Queue {
         self.dead_letters = settings.dead_letters;
         self.is_no_local = settings.is_no_local;
         self.generation = settings.generation;
-        let says_positions = self
-            .rules
-            .as_ref()
-            .is_some_and(|rules| rules.say_positions());
-        self.keeps_positions = says_positions || self.generation != Generation::None;
+        let numbers = self.rules.as_ref().is_some_and(|rules| rules.number());
+        self.keeps_positions = numbers || self.generation != Generation::None;
         if let Some(is_auto_delete) = settings.is_auto_delete {
             self.is_auto_delete = is_auto_delete;
         }
+        self.fill_kind();
+        self.look_again();
+    }
+
+    /// Tells a new kind of the messages that are there.
+    fn fill_kind(&mut self) {
         for (position, entry) in self.entries.iter() {
             let message = &entry.stored.message;
             self.kind.entered(position, message);
@@ -411,7 +414,6 @@ impl Queue {
                 self.kind.acquired(position, message.priority, nobody);
             }
         }
-        self.look_again();
     }
 
     /// Messages that somebody has acquired.

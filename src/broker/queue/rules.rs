@@ -64,15 +64,17 @@ impl Rules {
             filter,
             excluded,
             trace,
-            ..
+            sequence,
+            inserted,
         } = &rules;
         let is_some = filter.is_some() || !excluded.is_empty() || trace.is_some();
-        Ok((is_some || rules.say_positions()).then_some(Box::new(rules)))
+        let says_positions = sequence.is_some() || inserted.is_some();
+        Ok((is_some || says_positions).then_some(Box::new(rules)))
     }
 
-    /// Whether messages say their positions.
-    pub fn say_positions(&self) -> bool {
-        self.sequence.is_some() || self.inserted.is_some()
+    /// Whether messages are numbered for whoever takes them as events.
+    pub fn number(&self) -> bool {
+        self.inserted.is_some()
     }
 
     /// Whether a message may come in.
