@@ -5,7 +5,7 @@ mod broker;
 
 use std::collections::BTreeSet;
 
-use broker::actors::{Actor, Tally, connect, sound_arguments, step};
+use broker::actors::{Actor, Tally, connect, declare_copy, events_to, sound_arguments, step};
 use broker::seeded::Seeded;
 use broker::{Broker, MEMBER, Session, Told};
 use ferrymq::broker::ids::MemberId;
@@ -15,11 +15,13 @@ use ferrymq::wire::{CommandId, CreditUnit, SequenceSet};
 #[test]
 fn whatever_clients_ask_two_members_stay_alike() {
     let mut tally = Tally::default();
+    let (mut events, mut applied) = (0, 0);
     for seed in 0..20 {
         let mut seeded = Seeded::new(seed);
         let broker = Broker::with(Options {
             default_queue_limit: 5000,
             queue_purge_interval: 3,
+            events_to: events_to(),
             ..Options::default()
         });
         if seeded.once_in(2) {
@@ -31,6 +33,7 @@ fn whatever_clients_ask_two_members_stay_alike() {
         let keeper = broker.session("keeper");
         for round in 0..900 {
             if round % 20 == 0 {
+                declare_copy(&keeper);
                 for queue in ["q", "r", "s", ""] {
                     let durable = seeded.once_in(2);
                     let arguments = sound_arguments(&mut seeded);
@@ -46,7 +49,10 @@ fn whatever_clients_ask_two_members_stay_alike() {
             broker.sequencer(Command::MemberDown { member, epoch: 1 });
         }
         while broker.continue_once() {}
+        let counters = broker.core(|core| core.replication().counters);
+        (events, applied) = (events + counters.told, applied + counters.applied);
     }
+    assert!(events > 200 && applied > 50, "{events}, {applied}");
     let is_much = tally.delivered > 1000 && tally.failed > 200 && tally.rest > 1000;
     assert!(is_much, "{tally:?}");
 }

@@ -6,7 +6,9 @@ mod broker;
 
 use std::collections::BTreeSet;
 
-use broker::actors::{Actor, Tally, branch, connect, sound_arguments, step};
+use broker::actors::{
+    APPLIES, Actor, Tally, branch, connect, declare_copy, events_to, sound_arguments, step,
+};
 use broker::durable::{self, At, compare, recovered};
 use broker::seeded::Seeded;
 use broker::{Broker, MEMBER, Session};
@@ -26,6 +28,7 @@ fn options() -> Options {
     Options {
         default_queue_limit: 10_000,
         queue_purge_interval: 3,
+        events_to: events_to(),
         ..Options::default()
     }
 }
@@ -219,6 +222,7 @@ fn rewire(seeded: &mut Seeded, broker: &Broker, name: &str) {
 }
 
 fn declare_all(seeded: &mut Seeded, keeper: &Session) {
+    declare_copy(keeper);
     for queue in ["q", "r", "s", ""] {
         let durable = !seeded.once_in(4);
         let alternate = *seeded.pick(&["amq.fanout", "amq.direct", "amq.topic"]);
@@ -472,7 +476,7 @@ fn where_records_were_set_aside_the_rest_makes_a_core_that_can_be_written_down_a
 }
 
 /// What goes wrong in the facts of an entry.
-const FAULTS: [(&str, Fault); 12] = [
+const FAULTS: [(&str, Fault); 14] = [
     ("messages that left are not said", |record| {
         record
             .facts
@@ -548,6 +552,15 @@ const FAULTS: [(&str, Fault); 12] = [
             }
         },
     ),
+    ("positions that others know are given again", |record| {
+        let is_kept = |fact: &Fact| !matches!(fact, Fact::PositionsKept { .. });
+        record.facts.retain(is_kept);
+    }),
+    ("how far a copy has come is forgotten", |record| {
+        let is_kept =
+            |fact: &Fact| !matches!(fact, Fact::Sequenced { exchange, .. } if exchange == APPLIES);
+        record.facts.retain(is_kept);
+    }),
     ("deleted queues take their messages with them", |record| {
         for fact in &mut record.facts {
             if let Fact::QueueDeleted { rerouted_to, .. } = fact {

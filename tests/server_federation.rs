@@ -10,6 +10,8 @@ mod console;
 mod lost;
 #[path = "server_federation/net.rs"]
 mod net;
+#[path = "server_federation/replicated.rs"]
+mod replicated;
 #[path = "server_federation/routes.rs"]
 mod routes;
 #[path = "server_federation/topologies.rs"]

@@ -67,6 +67,11 @@ pub const TRACE_ID: &str = "qpid.trace.id";
 pub const TRACE_EXCLUDE: &str = "qpid.trace.exclude";
 /// The header that says a message's position.
 pub const MESSAGE_SEQUENCE: &str = "qpid.queue_msg_sequence";
+/// An older form of the same: the header has 64 bits.
+pub const INSERTED_SEQUENCE: &str = "qpid.insert_sequence_numbers";
+/// Of what the queue gives events, to be replicated elsewhere: 1 of messages that come, 2 of those that
+/// leave, too.
+pub const EVENT_GENERATION: &str = "qpid.queue_event_generation";
 /// Only what this selector matches comes in.
 pub const FILTER: &str = "qpid.filter";
 /// For which reasons messages that die go to the alternate exchange, beside those for which they always

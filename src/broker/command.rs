@@ -14,7 +14,7 @@ use super::ids::{ChannelKey, ConnectionNumber, GroupTime, MemberId, ShardId};
 use super::level::LevelsOf;
 use super::management::AgentCommand;
 use super::message::Message;
-use super::options::{FirstOptions, Options};
+use super::options::{FirstOptions, Options, SecondOptions};
 use super::parts::TransferOfParts;
 use crate::wire::{
     self, AcceptMode, CommandId, CreditUnit, ErrorCode, FlowMode, Map, SequenceSet, Text,
@@ -222,8 +222,8 @@ pub enum Command {
     },
     /// What the session's next transfer, to an xml exchange, was found to match.
     Matching(Box<Matching>),
-    /// Options that `apply` reads have new values.
-    Configure(Box<Options>),
+    /// As [`Command::Configure`], of a version that replicated nothing.
+    ConfigureSecond(Box<SecondOptions>),
     /// Members of the cluster have come or gone, or are found elsewhere.
     Members {
         /// All that take part, in order.
@@ -240,6 +240,8 @@ pub enum Command {
         /// Octets of messages. Fewer than before change nothing.
         bytes: u64,
     },
+    /// Options that `apply` reads have new values.
+    Configure(Box<Options>),
 }
 record_enum!(Command {
     0 = Session { at, id, sync, request },
@@ -264,10 +266,11 @@ record_enum!(Command {
     19 = ConnectionDetails { connection, details },
     20 = Agent { connection, command },
     21 = Matching(matching),
-    22 = Configure(options),
+    22 = ConfigureSecond(options),
     23 = Members { parts, urls },
     24 = Levels(levels),
     25 = HeadroomMax { connection, bytes },
+    26 = Configure(options),
 });
 
 impl Command {

@@ -31,6 +31,7 @@ use super::plant::{Plant, is_planted};
 use super::queue::flow::HeldTransfer;
 use super::queue::{Queue, QueueCounters, Remains};
 use super::redirects::Redirects;
+use super::replication::Replication;
 use super::seen::Seen;
 use super::session::{Session, SessionName};
 use super::slab::Slab;
@@ -238,6 +239,8 @@ pub struct Core {
     pub(super) links: Links,
     /// What has come over them.
     pub(super) seen: Seen,
+    /// What became of events of queues.
+    pub(super) replication: Replication,
 }
 record!(Core {
     shard,
@@ -277,6 +280,7 @@ record!(Core {
     level = Level::FIRST,
     links = Links::default(),
     seen = Seen::default(),
+    replication = Replication::default(),
 });
 
 impl Core {
@@ -318,6 +322,7 @@ impl Core {
             level: Level::FIRST,
             links: Links::default(),
             seen: Seen::default(),
+            replication: Replication::default(),
         };
         for exchange in standard_exchanges() {
             core.add_exchange(exchange);
@@ -497,7 +502,8 @@ impl Core {
         self.scratch.steps = limits::WORK_PER_ENTRY_MAX;
         self.scratch.last = None;
         self.scratch.made = 0;
-        self.scratch.facts.begin(out.wants_facts);
+        let tells_changes = self.options.events_to.is_anywhere();
+        self.scratch.facts.begin(out.wants_facts, tells_changes);
         out.rests_on_facts = false;
         let (commands, enqueues) = (batch.commands.len() as u64, self.counters.enqueues);
         let answer = self.take_origin(batch.origin, out);
@@ -631,6 +637,7 @@ impl Core {
                 }
             }
             Command::ConfigureFirst(options) => self.configure(options.over(&self.options)),
+            Command::ConfigureSecond(options) => self.configure(options.over(&self.options)),
             Command::Configure(options) => self.configure(*options),
             Command::Members { parts, urls } => self.set_members(parts, urls, out),
             Command::Levels(levels) => self.set_levels(levels),
@@ -671,6 +678,7 @@ impl Core {
     fn configure(&mut self, options: Options) {
         self.options = options;
         self.purge_due = purge_due(self.time, &self.options);
+        self.make_ways_of_events();
     }
 
     fn member_down(&mut self, member: MemberId, epoch: u64, out: &mut Out) {

@@ -6,6 +6,7 @@ use super::failover::FAILOVER;
 use super::ids::{ExchangeId, GroupTime, QueueId};
 use super::management::Face;
 use super::origins::Origins;
+use super::replication::{Applied, LAST_EVENT};
 use super::routed::Routed;
 use super::watched::Watched;
 use crate::wire::{Map, Text, Value};
@@ -67,6 +68,8 @@ pub struct Exchange {
     pub watched: Watched,
     /// For whom links have made bindings.
     pub origins: Origins,
+    /// How far it has come with events, if it applies them.
+    pub applied: Option<Applied>,
 }
 record!(Exchange {
     name,
@@ -84,11 +87,13 @@ record!(Exchange {
     created = GroupTime(0),
     watched = Watched::default(),
     origins = Origins::default(),
+    applied = None,
 });
 
 impl Exchange {
     /// An exchange without bindings.
     pub fn new(name: Text, kind: Kind) -> Exchange {
+        let applied = matches!(kind, Kind::Replication).then(Applied::default);
         Exchange {
             name,
             kind,
@@ -103,7 +108,33 @@ impl Exchange {
             created: GroupTime(0),
             watched: Watched::default(),
             origins: Origins::default(),
+            applied,
         }
+    }
+
+    /// Takes what follows from its arguments.
+    pub fn settle_in(&mut self, arguments: Map) {
+        self.routed = Routed::of(&arguments);
+        if let Some(applied) = &mut self.applied {
+            *applied = Applied::of(&arguments);
+        }
+        self.arguments = arguments;
+    }
+
+    /// The number of the last message, of one that numbers them or applies events.
+    pub fn last_number(&self) -> Option<u64> {
+        let applied = self.applied.map(|applied| applied.last);
+        applied.or_else(|| self.routed.as_ref().and_then(|routed| routed.sequence))
+    }
+
+    /// Its arguments as queries show them. As in qpidd one that applies events says how far it has come.
+    pub fn shown_arguments(&self) -> Map {
+        let mut arguments = self.arguments.clone();
+        if let Some(applied) = self.applied {
+            let last = i64::try_from(applied.last).unwrap_or(i64::MAX);
+            arguments.insert(LAST_EVENT, Value::I64(last));
+        }
+        arguments
     }
 
     /// Its bindings have changed.

@@ -128,6 +128,14 @@ pub enum Fact {
         /// Its name.
         name: Text,
     },
+    /// Positions of a queue may have been given to messages that leave no facts, and others may know
+    /// these by them.
+    PositionsKept {
+        /// The queue.
+        queue: QueueKey,
+        /// All before this one.
+        before: u64,
+    },
 }
 record_enum!(Fact {
     1 = Enqueued(fact),
@@ -149,6 +157,7 @@ record_enum!(Fact {
     18 = LinkDeleted { name },
     19 = BridgeDefined(definition),
     20 = BridgeDeleted { name },
+    21 = PositionsKept { queue, before },
 });
 
 /// Who made a queue.

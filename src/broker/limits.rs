@@ -102,6 +102,18 @@ pub const ALTERNATES_MAX: usize = 2;
 /// a second, they get there in a century. A larger one in a journal is damage.
 pub const COUNTED_MAX: u64 = 1 << 62;
 
+/// Positions that events give to messages stay below: behind the highest a queue still counts one by one
+/// for half a century before it comes to [`COUNTED_MAX`].
+pub const REPLICATED_POSITION_MAX: u64 = COUNTED_MAX / 2;
+
+/// Positions that a fact keeps for messages that leave none, where somebody else knows messages by them:
+/// so many are left out after a crash, and one fact is written for as many messages.
+pub const KEPT_POSITIONS: u64 = 1024;
+
+/// Octets that events of one published message come to, which hold all of it once more for each queue
+/// that gives them: as many as one transaction may publish.
+pub const EVENTS_BYTES_MAX: u64 = TRANSACTION_BYTES_MAX;
+
 /// Messages at the front of a queue whose bodies stay in memory when others leave it: they are
 /// wanted next.
 pub const PAGED_BEHIND: u64 = 256;

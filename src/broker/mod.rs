@@ -15,7 +15,7 @@
 //! `exchanges`, `message` are the parts; `branch` is work of distributed transactions; `publishes` is what a commit publishes; `dead` is why messages
 //! leave a queue unasked, `routed` what an exchange does with all of its own; `parts` are messages on their way; `held` and `paging` know
 //! what is in memory, `width` how far messages spread; `guard` are conditions that a command carries, `makers` who
-//! made which queue; `links` are those to other brokers, `origins` who wants what they bind, `seen` what has come over them; `blocks`, `slab`, `ring`, `ranges`, `credit`, `selector`, `arguments` are what they are
+//! made which queue; `links` are those to other brokers, `origins` who wants what they bind, `seen` what has come over them, `replication` what queues tell each other over them; `blocks`, `slab`, `ring`, `ranges`, `credit`, `selector`, `arguments` are what they are
 //! made of; `encoding`, `snapshot`, `digest` are how a core is carried and compared; `facts` are what must
 //! survive the process, and `recovery` makes a core of them.
 
@@ -73,6 +73,7 @@ pub mod queue;
 pub mod ranges;
 pub mod recovery;
 pub mod redirects;
+pub mod replication;
 pub mod ring;
 pub mod routed;
 pub mod seen;

@@ -3,6 +3,7 @@
 
 use super::encoding::record;
 use super::limits::PERCENT_MAX;
+use super::replication::EventsTo;
 use crate::wire::Text;
 use crate::wire::limits::STR8_BYTES_MAX;
 
@@ -15,12 +16,15 @@ pub struct Options {
     pub queue_purge_interval: u64,
     /// What queues have that say nothing of it.
     pub of_queues: QueueDefaults,
+    /// Where events of queues go, to be replicated elsewhere.
+    pub events_to: EventsTo,
 }
 record!(Options {
     default_queue_limit,
     queue_purge_interval
 } since 3 {
     of_queues = QueueDefaults::default(),
+    events_to = EventsTo::default(),
 });
 
 impl Default for Options {
@@ -29,6 +33,7 @@ impl Default for Options {
             default_queue_limit: 100 * 1024 * 1024,
             queue_purge_interval: 600_000,
             of_queues: QueueDefaults::default(),
+            events_to: EventsTo::default(),
         }
     }
 }
@@ -111,6 +116,34 @@ impl FirstOptions {
         Options {
             default_queue_limit: self.default_queue_limit,
             queue_purge_interval: self.queue_purge_interval,
+            ..before.clone()
+        }
+    }
+}
+
+/// Options as logs of a version have them that replicated nothing: others stay as they are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SecondOptions {
+    /// See [`Options::default_queue_limit`].
+    pub default_queue_limit: u64,
+    /// See [`Options::queue_purge_interval`].
+    pub queue_purge_interval: u64,
+    /// See [`Options::of_queues`].
+    pub of_queues: QueueDefaults,
+}
+record!(SecondOptions {
+    default_queue_limit,
+    queue_purge_interval,
+    of_queues
+});
+
+impl SecondOptions {
+    /// What comes of them, where there were such options.
+    pub fn over(&self, before: &Options) -> Options {
+        Options {
+            default_queue_limit: self.default_queue_limit,
+            queue_purge_interval: self.queue_purge_interval,
+            of_queues: self.of_queues.clone(),
             ..before.clone()
         }
     }

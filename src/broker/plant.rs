@@ -87,6 +87,16 @@ pub enum Plant {
     GroupOwnersLeftOut,
     /// Where the last message of each key is, is not in the snapshot.
     LastValuesLeftOut,
+    /// Positions that others know are given again after a crash.
+    PositionsNotKept,
+    /// Events of queues are numbered as if their queue were new again and again.
+    EventsNumberedAnew,
+    /// Events can be had by one while another has some that came before.
+    EventsOvertake,
+    /// A replicated message is taken though its queue has passed its position.
+    EventsAppliedAgain,
+    /// A replicated message comes to the next position of the copy, not to its own.
+    PositionsOfCopyOwn,
     /// Snapshots are written as the newest version that runs would, whatever the level.
     FormatAhead,
     /// No fault: a version of the broker that knows one level more.
@@ -94,7 +104,7 @@ pub enum Plant {
 }
 
 /// All of them, by the names that tests give.
-const NAMES: [(&str, Plant); 41] = [
+const NAMES: [(&str, Plant); 46] = [
     ("later-batch-overtakes", Plant::LaterBatchOvertakes),
     ("batch-in-two-records", Plant::BatchInTwoRecords),
     ("accept-not-said", Plant::AcceptNotSaid),
@@ -134,6 +144,11 @@ const NAMES: [(&str, Plant); 41] = [
     ("run-out-unheeded", Plant::RunOutUnheeded),
     ("group-owners-left-out", Plant::GroupOwnersLeftOut),
     ("last-values-left-out", Plant::LastValuesLeftOut),
+    ("positions-not-kept", Plant::PositionsNotKept),
+    ("events-numbered-anew", Plant::EventsNumberedAnew),
+    ("events-overtake", Plant::EventsOvertake),
+    ("events-applied-again", Plant::EventsAppliedAgain),
+    ("positions-of-copy-own", Plant::PositionsOfCopyOwn),
     ("format-ahead", Plant::FormatAhead),
     ("knows-next-level", Plant::KnowsNextLevel),
 ];

@@ -46,7 +46,6 @@ use super::options::Options;
 use super::plant::{Plant, is_planted};
 use super::queue::settings::Settings;
 use super::queue::{Entry, EntryState, Queue, Remains};
-use super::routed::Routed;
 use crate::wire::{Map, Text};
 
 /// Definition facts that contradict each other: records are missing, or were given in another order
@@ -204,6 +203,11 @@ impl Recovery {
             Fact::LinkDeleted { name } => _ = self.core.links.remove(&name),
             Fact::BridgeDefined(definition) => self.define_bridge(*definition),
             Fact::BridgeDeleted { name } => _ = self.core.links.remove_bridge(&name),
+            Fact::PositionsKept { queue, before } => {
+                if self.queue(queue).is_some() {
+                    self.places(queue).go_on_at(before);
+                }
+            }
             Fact::QueueMakers(makers) => {
                 for maker in makers {
                     if self.queue(maker.queue).is_some() {
@@ -314,8 +318,7 @@ impl Recovery {
         exchange.is_durable = true;
         exchange.is_auto_delete = definition.is_auto_delete;
         exchange.alternate = self.alternate(definition.alternate);
-        exchange.routed = Routed::of(&definition.arguments);
-        exchange.arguments = definition.arguments;
+        exchange.settle_in(definition.arguments);
         self.core.add_exchange(exchange);
         Ok(())
     }
@@ -387,7 +390,12 @@ impl Recovery {
         let Some(id) = self.exchange(name) else {
             return;
         };
-        let routed = self.core.exchange_mut(id).routed.as_mut();
+        let exchange = self.core.exchange_mut(id);
+        if let Some(applied) = &mut exchange.applied {
+            applied.last = last;
+            return;
+        }
+        let routed = exchange.routed.as_mut();
         match routed.and_then(|routed| routed.sequence.as_mut()) {
             Some(sequence) => *sequence = last,
             None => self.misses("an exchange that numbers no messages", name.clone()),
@@ -710,6 +718,7 @@ fn all_remains(leaving: Leaving, alternate: Option<ExchangeId>, queue: QueueRef)
         alternate,
         queue: Some(queue),
         death: death.map(Box::new),
+        told_of: None,
     };
     leaving.into_iter().map(remains).collect()
 }

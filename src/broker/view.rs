@@ -13,6 +13,7 @@ use super::limits;
 use super::management::{Face, WallTime};
 use super::members::Members;
 use super::queue::Queue;
+use super::replication::Replication;
 use super::session::{Session, SessionName};
 use super::subscription::{Subscription, SubscriptionRef};
 use crate::wire::Text;
@@ -216,6 +217,11 @@ impl Core {
     /// The members of the cluster, and who of them is to leave.
     pub fn members(&self) -> &Members {
         &self.members
+    }
+
+    /// What became of events of queues.
+    pub fn replication(&self) -> &Replication {
+        &self.replication
     }
 
     /// Events that nobody was told of, since an agent had too many.

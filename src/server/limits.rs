@@ -221,6 +221,9 @@ pub const DAEMON_WORDS_BYTES_MAX: u64 = 64 * 1024;
 /// Between two looks whether a daemon that was told to stop is gone.
 pub const DAEMON_LOOK: std::time::Duration = std::time::Duration::from_millis(10);
 
+/// How often the log tells what has come to nothing of the replication of queues: one line a reason.
+pub const REPLICATION_LOOK: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// How long a broker that starts waits until its agents can be asked, before it serves clients.
 pub const AGENTS_OPEN: std::time::Duration = std::time::Duration::from_secs(10);
 

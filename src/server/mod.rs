@@ -44,6 +44,8 @@ pub mod peers;
 pub mod plant;
 pub mod registry;
 pub mod reload;
+mod replication;
+pub mod replication_options;
 pub mod rights;
 pub mod security_options;
 pub mod sequencer;

@@ -17,6 +17,7 @@ use super::http::HttpOptions;
 use super::limit_options::LimitOptions;
 use super::limits;
 use super::management_options::ManagementOptions;
+use super::replication_options::ReplicationOptions;
 use super::security_options::SecurityOptions;
 use super::syslog::SinkOptions;
 use crate::broker;
@@ -196,6 +197,10 @@ pub struct Options {
     #[command(flatten)]
     pub federation: FederationOptions,
 
+    /// Copies of queues at other brokers.
+    #[command(flatten)]
+    pub replication: ReplicationOptions,
+
     /// Management over HTTP.
     #[command(flatten)]
     pub http: HttpOptions,
@@ -284,7 +289,8 @@ impl Options {
         if self.no_data_dir {
             self.data_dir = None;
         }
-        match self.core().of_queues.fault() {
+        let core = self.core();
+        match core.of_queues.fault().or_else(|| core.events_to.fault()) {
             Some(fault) => Err(fault),
             None => Ok(self),
         }
@@ -301,6 +307,7 @@ impl Options {
                 alert_percent: self.default_event_threshold_ratio,
                 message_group: self.default_message_group.as_str().into(),
             },
+            events_to: self.replication.events_to(),
         }
     }
 
@@ -534,6 +541,8 @@ mod tests {
             "--default-flow-resume-threshold 81",
             "--default-event-threshold-ratio 101",
             "--default-event-threshold-ratio -1",
+            "--replication-exchange-type xml",
+            "--create-replication-queue perhaps",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

@@ -30,7 +30,7 @@ use super::registry::Registry;
 use super::rights::Rights;
 use super::socket::Carriage;
 use super::turns::Turns;
-use super::{agent, http, limits, members, reload, sequencer, storage};
+use super::{agent, http, limits, members, reload, replication, sequencer, storage};
 use crate::adapter::DtxTimeouts;
 use crate::broker;
 use crate::cluster::{Group, lockstep};
@@ -123,6 +123,9 @@ async fn serve(options: Options, herald: &mut dyn Herald) -> Result<Ended, Strin
     let carried = carried(&options, (ports, secure), tls.as_ref(), &groups);
     let mut listeners = listen_to(carried, &shared, &stopped);
     let reloading = tokio::spawn(reload::run(signals.hangup(), shared.clone()));
+    for group in &groups {
+        agents.spawn(replication::run(group.clone(), options.replication.clone()));
+    }
     if let (Some(http), Some(entrance), Some(group)) = (http, entrances.first(), groups.first()) {
         let view = http::View::new(group.clone(), shared.clone(), entrance.clone());
         agents.spawn(http::run(http, Arc::new(view)));

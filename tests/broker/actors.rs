@@ -9,6 +9,7 @@ use ferrymq::broker::Options;
 use ferrymq::broker::branch::DtxRequest;
 use ferrymq::broker::ids::MemberId;
 use ferrymq::broker::queue::settings::Settings;
+use ferrymq::broker::replication::EventsTo;
 use ferrymq::broker::{Command, Request};
 use ferrymq::wire::{
     AcceptMode, AcquireMode, CommandId, CreditUnit, DeliveryMode, DeliveryPriority, FlowMode, Map,
@@ -111,7 +112,11 @@ pub fn some_arguments(seeded: &mut Seeded) -> Vec<(&'static str, Value)> {
         ("qpid.filter", text("k IS NULL OR k <> 'b'")),
         ("qpid.browse-only", Value::Bool(true)),
         ("no-local", Value::Bool(true)),
+        ("qpid.insert_sequence_numbers", text("number")),
     ];
+    if seeded.once_in(3) {
+        arguments.push(("qpid.queue_event_generation", number(seeded, 3)));
+    }
     if seeded.once_in(2) {
         let reasons = *seeded.pick(&["all", "all", "expired", "rejected, replaced"]);
         arguments.push(("qpid.dead_letter", text(reasons)));
@@ -185,7 +190,15 @@ pub fn exchange_command(seeded: &mut Seeded, session: &Session) {
     match seeded.below(8) {
         0 => {
             let exchange = *seeded.pick(&["e", "f"]);
-            let kind = usual(seeded, &["direct", "topic", "fanout", "headers", "nosuch"]);
+            let kinds = [
+                "direct",
+                "topic",
+                "fanout",
+                "headers",
+                "replication",
+                "nosuch",
+            ];
+            let kind = usual(seeded, &kinds);
             let alternate = usual(seeded, &EXCHANGES);
             let (auto_delete, has_alternate) = (seeded.once_in(3), seeded.once_in(2));
             let durable = seeded.once_in(2);
@@ -221,8 +234,47 @@ pub fn exchange_command(seeded: &mut Seeded, session: &Session) {
     }
 }
 
+/// Where events of queues go in a run.
+pub fn events_to() -> EventsTo {
+    EventsTo {
+        queue: "s".into(),
+        ..EventsTo::default()
+    }
+}
+
+/// The exchange that applies events.
+pub const APPLIES: &str = "copy";
+
+/// Declares it, durable, if it is not there.
+pub fn declare_copy(session: &Session) {
+    session.declare_exchange_with(APPLIES, "replication", |declare| declare.durable = true);
+}
+
+/// What makes an event of a message, for exchanges of the type `replication`.
+fn event(seeded: &mut Seeded) -> Vec<(&'static str, Value)> {
+    let kind = match seeded.once_in(40) {
+        true => 3,
+        false => 1 + seeded.below(2) as i32,
+    };
+    let position = Value::I64(1 + seeded.below(200) as i64);
+    let queue = usual(seeded, &QUEUES);
+    let mut headers = vec![
+        ("qpid.replication.type", Value::I32(kind)),
+        ("qpid.replication.target_queue", Value::Str16(queue.into())),
+        ("qpid.replication.queue.position", position.clone()),
+        ("qpid.replication.message", position),
+    ];
+    if !seeded.once_in(4) {
+        let number = Value::I64(seeded.below(1000) as i64);
+        headers.push(("qpid.replication.seqno", number));
+    }
+    headers
+}
+
 pub fn publish(seeded: &mut Seeded, session: &Session) {
+    let is_event = seeded.once_in(8);
     let exchange = match seeded.below(12) {
+        _ if is_event && !seeded.once_in(4) => APPLIES,
         0 => *seeded.pick(&["e", "f"]),
         n => EXCHANGES[(n % 6).saturating_sub(2)],
     };
@@ -244,6 +296,9 @@ pub fn publish(seeded: &mut Seeded, session: &Session) {
     }
     if seeded.once_in(4) {
         headers.push(("x-ferrymq.identity", linking::identity(seeded)));
+    }
+    if is_event {
+        headers.extend(event(seeded));
     }
     if !headers.is_empty() {
         message = message.with_headers(&headers);

@@ -210,6 +210,14 @@ pub fn compare(live: &Core, recovered: &Core) -> Result<(), String> {
             return Err(format!("the position {at:?} would be used again"));
         }
     }
+    for (key, tail) in &tails {
+        let queue = live
+            .queue_of(*key)
+            .and_then(|queue| live.queue_at(queue.id));
+        if queue.is_some_and(|queue| *tail < queue.kept_before()) {
+            return Err(format!("positions of {key:?} would be given again"));
+        }
+    }
     // Messages that were not durable may have come behind the last that was.
     if !tails.iter().all(|(queue, tail)| *tail <= live_tails[queue]) {
         return Err(format!("positions are left out: {tails:?}, {live_tails:?}"));

@@ -12,6 +12,7 @@ impl Core {
     /// Sees to the queues of which something follows.
     pub(in crate::broker) fn see_to_touched(&mut self, out: &mut Out) {
         while self.scratch.facts.has_touched() {
+            self.tell_changes(out);
             self.note_crossings();
             for id in self.scratch.facts.take_touched() {
                 self.see_to(id, out);

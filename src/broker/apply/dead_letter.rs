@@ -105,6 +105,7 @@ impl Core {
             alternate: queue.alternate,
             queue: is_durable.then_some(queue.reference),
             death: death.map(Box::new),
+            told_of: None,
         }
     }
 

@@ -430,7 +430,7 @@ impl Core {
         {
             connection.spend(bytes);
         }
-        out.rests_on_facts |= queue.is_durable && message.is_persistent;
+        out.rests_on_facts |= queue.is_durable && (message.is_persistent || queue.keeps_positions);
         let delivery = Delivery {
             channel,
             id,

@@ -6,14 +6,13 @@ use crate::broker::command::Refusal;
 use crate::broker::core::Core;
 use crate::broker::effect::Out;
 use crate::broker::event::Event;
-use crate::broker::exchange::{BoundAt, Kind, bound_result};
+use crate::broker::exchange::{BindError, BoundAt, Kind, bound_result};
 use crate::broker::exchanges::{Exchange, is_reserved};
 use crate::broker::facts::Fact;
 use crate::broker::failover::FAILOVER;
 use crate::broker::ids::{ExchangeId, QueueId, SessionId};
 use crate::broker::limits;
 use crate::broker::origins;
-use crate::broker::routed::Routed;
 use crate::broker::session::ScopedBinding;
 use crate::wire::{
     CommandId, ErrorCode, ExchangeBind, ExchangeBound, ExchangeDeclare, ExchangeDelete,
@@ -83,8 +82,7 @@ impl Core {
         let mut exchange = Exchange::new(declare.exchange.clone(), kind);
         exchange.is_durable = declare.durable;
         exchange.is_auto_delete = declare.auto_delete;
-        exchange.arguments = declare.arguments.clone().unwrap_or_default();
-        exchange.routed = Routed::of(&exchange.arguments);
+        exchange.settle_in(declare.arguments.clone().unwrap_or_default());
         exchange.created = self.time;
         Self::see_that_xml_can(&exchange)?;
         Ok(exchange)
@@ -233,7 +231,7 @@ impl Core {
             Some(exchange) => {
                 result.r#type = Some(exchange.kind.type_name().into());
                 result.durable = exchange.is_durable;
-                result.arguments = Some(exchange.arguments.clone());
+                result.arguments = Some(exchange.shown_arguments());
             }
         }
         self.answer(id, command, Struct32::of(&result), out);
@@ -253,6 +251,11 @@ impl Core {
         if exchange.is_empty() {
             let text = "Bind not allowed for default exchange";
             return Err(refuse(ErrorCode::INVALID_ARGUMENT, text));
+        }
+        let found = self.exchange_at(exchange_id);
+        if found.is_some_and(|exchange| exchange.kind == Kind::Replication) {
+            let error = BindError::Replication;
+            return Err(refuse(error.code(), error));
         }
         if self.queue(queue_id).is_locked_for(by) {
             let text = format_args!("Cannot bind exclusive queue {queue} of another session");

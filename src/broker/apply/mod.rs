@@ -18,6 +18,7 @@ mod message;
 mod publish;
 mod queue;
 pub(in crate::broker) mod redirect;
+mod replication;
 mod resume;
 mod session;
 mod take;

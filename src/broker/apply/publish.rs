@@ -66,6 +66,17 @@ impl Core {
             publisher,
             message,
         };
+        let place = (destination, identity);
+        if self.applies_events(exchange) {
+            self.scratch.transfer = Some(HeldTransfer {
+                session: id,
+                command,
+            });
+            let applied = self.apply_event(id, exchange, stored, out);
+            self.scratch.transfer = None;
+            applied?;
+            return self.has_come(id, command, accept_mode, place);
+        }
         let mut matched = std::mem::take(&mut self.scratch.matched);
         let is_transacted = self.session(id).transaction.is_some();
         self.scratch.last_of = is_transacted.then(Vec::new);
@@ -86,15 +97,27 @@ impl Core {
         } else {
             let session = id;
             self.scratch.transfer = Some(HeldTransfer { session, command });
-            let routed = self.enqueue_all(&stored, &matched, out);
+            let room = self.see_room_for_events(stored.message.size(), &matched);
+            let routed = room.and_then(|()| self.enqueue_all(&stored, &matched, out));
             self.scratch.transfer = None;
             routed
         };
         matched.clear();
         self.scratch.matched = matched;
         routed?;
+        self.has_come(id, command, accept_mode, place)
+    }
+
+    /// A message has come, to an exchange and as which one it is known if it has come over a link.
+    fn has_come(
+        &mut self,
+        id: SessionId,
+        command: CommandId,
+        accept_mode: AcceptMode,
+        (exchange, identity): (&str, Option<Identity>),
+    ) -> Result<(), Refusal> {
         if let Some(identity) = identity {
-            self.seen.add(destination, identity);
+            self.seen.add(exchange, identity);
         }
         if self.is_held(id, command, accept_mode == AcceptMode::EXPLICIT) {
             return Ok(());
@@ -149,7 +172,8 @@ impl Core {
             .map(|queue| self.queue(*queue).reference)
             .collect();
         let routes = queues.len() * size_of::<QueueRef>();
-        let bytes = stored.message.size() + routes as u64;
+        let size = stored.message.size();
+        let bytes = size + routes as u64 + self.event_bytes(size, matched);
         let publish = TransactionPublish {
             stored,
             expires,
@@ -279,7 +303,7 @@ impl Core {
     }
 
     /// When a message that comes in now runs out.
-    fn expiry(&self, message: &Message) -> GroupTime {
+    pub(super) fn expiry(&self, message: &Message) -> GroupTime {
         message
             .ttl
             .map_or(GroupTime::NEVER, |ttl| self.time.plus(ttl))

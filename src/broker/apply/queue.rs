@@ -14,6 +14,7 @@ use crate::broker::limits;
 use crate::broker::queue::lifetime::LifetimePolicy;
 use crate::broker::queue::settings::Settings;
 use crate::broker::queue::{Queue, Remains};
+use crate::broker::replication::Generation;
 use crate::wire::{
     CommandId, ErrorCode, QueueDeclare, QueueDelete, QueuePurge, QueueQuery, QueueQueryResult,
     Struct32, Text,
@@ -194,11 +195,14 @@ impl Core {
         for transfer in queue.flow.held.into_values().chain(queue.flow.released) {
             self.release_transfer(transfer, out);
         }
+        let gives_events =
+            queue.generation == Generation::All && self.options.events_to.is_anywhere();
         let remains = Remains {
             entries: queue.entries,
             alternate: queue.alternate,
             queue: is_rerouted.then_some(queue.reference),
             death: None,
+            told_of: gives_events.then_some(queue.name.clone()),
         };
         self.work.push_back(Work::Reroute(Box::new(remains)));
         self.orphan(queue.subscriptions, &queue.name);
@@ -270,9 +274,15 @@ impl Core {
         Ok(())
     }
 
-    /// The same of a queue that is there. Gives how many there were.
+    /// The same of a queue that is there. Gives how many there were. Of one that gives events of what
+    /// leaves they go one by one, each with its event, in `Continue` entries if they are many.
     pub(super) fn purge(&mut self, queue: QueueId, out: &mut Out) -> u64 {
         let count = self.queue(queue).available;
+        let gives_events = self.queue(queue).generation == Generation::All;
+        if gives_events && self.options.events_to.is_anywhere() {
+            self.take_all(queue, out);
+            return count;
+        }
         let purged = self.queues.get_mut(queue.0).expect("it was just found");
         let entries = purged.purge(&mut self.held, &mut self.scratch.facts);
         // Freeing a million messages takes longer than marking them gone.
@@ -281,6 +291,7 @@ impl Core {
             alternate: None,
             queue: None,
             death: None,
+            told_of: None,
         })));
         self.run_work(out);
         count

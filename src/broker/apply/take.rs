@@ -8,7 +8,7 @@ use crate::broker::command::Refusal;
 use crate::broker::core::{Core, Work};
 use crate::broker::dead::TRACE;
 use crate::broker::effect::Out;
-use crate::broker::ids::{ConnectionKey, ExchangeId, QueueRef};
+use crate::broker::ids::{ConnectionKey, ExchangeId, QueueId, QueueRef};
 use crate::broker::limits;
 use crate::broker::management::{Destination, Take, Taken, Taking};
 use crate::broker::message::Stored;
@@ -71,6 +71,23 @@ impl Core {
         self.work.push_back(Work::Take(Box::new(taking)));
         self.run_work(out);
         Ok(None)
+    }
+
+    /// Takes all messages that are there now and that nobody holds, and frees them.
+    pub(super) fn take_all(&mut self, id: QueueId, out: &mut Out) {
+        let queue = self.queue(id);
+        let taking = Taking {
+            queue: queue.reference,
+            next: queue.entries.head(),
+            end: queue.entries.tail(),
+            left: u64::MAX,
+            filter: None,
+            to: Taken::Nowhere,
+            taken: 0,
+            asker: None,
+        };
+        self.work.push_back(Work::Take(Box::new(taking)));
+        self.run_work(out);
     }
 
     /// Goes on taking, as far as the entry's work goes. A queue that has no room ends it.

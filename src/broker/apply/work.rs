@@ -7,6 +7,8 @@ use crate::broker::effect::Out;
 use crate::broker::ids::{QueueRef, SessionId};
 use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::{Entry, EntryState, Remains};
+use crate::broker::replication::{Change, What, is_event};
+use crate::wire::Text;
 
 impl Core {
     /// Does what is left, in the order in which it arose, as far as the entry's work goes. What is
@@ -101,6 +103,9 @@ impl Core {
             {
                 self.leave_for_good(queue, position);
             }
+            if let Some(name) = &remains.told_of {
+                self.say_gone_with_queue(name, position, &entry);
+            }
             if let Some(exchange) = remains.alternate {
                 match &remains.death {
                     None => self.reroute(exchange, &entry, &[], out),
@@ -117,6 +122,20 @@ impl Core {
             self.exchange_mut(exchange).alternate_users -= 1;
         }
         None
+    }
+
+    /// A message is gone with its queue, which gave events of what left it.
+    fn say_gone_with_queue(&mut self, name: &Text, position: u64, entry: &Entry) {
+        let message = &entry.stored.message;
+        if !is_event(message) {
+            self.scratch.facts.changed(Change {
+                name: name.clone(),
+                position,
+                what: What::Left {
+                    is_fact: message.is_persistent,
+                },
+            });
+        }
     }
 
     /// A message that facts name at a place that it has left goes on now: in the same batch they name

@@ -29,6 +29,7 @@ use std::fmt;
 
 use super::failover::FAILOVER;
 use super::ids::QueueId;
+use super::replication::TYPE as REPLICATION;
 use crate::wire::{ErrorCode, Map, Text};
 
 pub use self::bound::{BoundAt, bound_result};
@@ -89,6 +90,8 @@ pub enum BindError {
     LongQuery,
     /// The key has all the bindings it can have ([`limits::QUERIES_PER_KEY_MAX`]).
     TooManyQueries,
+    /// To an exchange that applies events.
+    Replication,
 }
 
 impl BindError {
@@ -101,6 +104,7 @@ impl BindError {
             BindError::TreeFull | BindError::LongQuery | BindError::TooManyQueries => {
                 ErrorCode::RESOURCE_LIMIT_EXCEEDED
             }
+            BindError::Replication => ErrorCode::NOT_IMPLEMENTED,
         }
     }
 }
@@ -117,6 +121,9 @@ impl fmt::Display for BindError {
             BindError::LongQuery => "the xquery of a binding is too long",
             BindError::TooManyQueries => {
                 "a binding key of an xml exchange can have no more bindings"
+            }
+            BindError::Replication => {
+                "Replication exchange does not support bind operation or unbind operation"
             }
         })
     }
@@ -139,6 +146,8 @@ pub enum Kind {
     Xml(Xml),
     /// No message of clients: those of the broker that say where members are.
     Failover(Fanout),
+    /// None: its messages are events, which say for themselves what follows, and no queue can be bound.
+    Replication,
 }
 
 impl Kind {
@@ -152,6 +161,7 @@ impl Kind {
             "headers" => Some(Kind::Headers(Headers::default())),
             xml::TYPE => Some(Kind::Xml(Xml::default())),
             FAILOVER => Some(Kind::Failover(Fanout::default())),
+            REPLICATION => Some(Kind::Replication),
             _ => None,
         }
     }
@@ -165,6 +175,7 @@ impl Kind {
             Kind::Headers(_) => "headers",
             Kind::Xml(_) => xml::TYPE,
             Kind::Failover(_) => FAILOVER,
+            Kind::Replication => REPLICATION,
         }
     }
 
@@ -174,7 +185,7 @@ impl Kind {
             Kind::Topic(_) => pattern::normal(key),
             // They look at no key.
             Kind::Fanout(_) | Kind::Failover(_) => Text::default(),
-            Kind::Direct(_) | Kind::Headers(_) | Kind::Xml(_) => key.into(),
+            Kind::Direct(_) | Kind::Headers(_) | Kind::Xml(_) | Kind::Replication => key.into(),
         }
     }
 
@@ -196,6 +207,7 @@ impl Kind {
             Kind::Fanout(fanout) | Kind::Failover(fanout) => Ok(fanout.bind(queue, arguments)),
             Kind::Headers(headers) => headers.bind(queue, key, arguments),
             Kind::Xml(xml) => xml.bind(queue, key, arguments),
+            Kind::Replication => Err(BindError::Replication),
         }
     }
 
@@ -235,6 +247,7 @@ impl Kind {
             Kind::Fanout(fanout) | Kind::Failover(fanout) => fanout.binding_mut(queue),
             Kind::Headers(headers) => headers.binding_mut(queue, key),
             Kind::Xml(xml) => xml.binding_mut(queue, key),
+            Kind::Replication => None,
         }
     }
 
@@ -253,6 +266,7 @@ impl Kind {
             Kind::Fanout(_) | Kind::Failover(_) => self.has_queue(queue),
             Kind::Headers(headers) => headers.has_key(queue, key),
             Kind::Xml(xml) => xml.is_bound(Some(queue), Some(key)),
+            Kind::Replication => false,
         }
     }
 
@@ -263,6 +277,7 @@ impl Kind {
             Kind::Topic(topic) => topic.has_room_for(keys),
             Kind::Xml(xml) => xml.has_room_for(keys),
             Kind::Direct(_) | Kind::Fanout(_) | Kind::Headers(_) | Kind::Failover(_) => true,
+            Kind::Replication => false,
         }
     }
 
@@ -284,6 +299,7 @@ impl Kind {
             Kind::Fanout(fanout) | Kind::Failover(fanout) => fanout.unbind(queue),
             Kind::Headers(headers) => headers.unbind(queue, key),
             Kind::Xml(xml) => xml.unbind(queue, key),
+            Kind::Replication => false,
         }
     }
 
@@ -299,6 +315,7 @@ impl Kind {
             },
             Kind::Headers(headers) => headers.unbind_queue(queue),
             Kind::Xml(xml) => xml.unbind_queue(queue),
+            Kind::Replication => Vec::new(),
         }
     }
 
@@ -317,7 +334,7 @@ impl Kind {
             Kind::Topic(topic) => _ = topic.route(key, matched),
             Kind::Fanout(fanout) => fanout.route(matched),
             Kind::Headers(exchange) => exchange.route(headers().as_ref(), matched),
-            Kind::Xml(_) | Kind::Failover(_) => {}
+            Kind::Xml(_) | Kind::Failover(_) | Kind::Replication => {}
         }
     }
 
@@ -335,6 +352,7 @@ impl Kind {
             Kind::Fanout(fanout) | Kind::Failover(fanout) => fanout.is_bound(queue),
             Kind::Headers(headers) => headers.is_bound(queue, arguments),
             Kind::Xml(xml) => xml.is_bound(queue, key),
+            Kind::Replication => false,
         }
     }
 
@@ -362,6 +380,7 @@ impl Kind {
             }
             Kind::Headers(headers) => Box::new(headers.bindings_behind(behind)),
             Kind::Xml(xml) => Box::new(xml.bindings_behind(behind)),
+            Kind::Replication => Box::new(std::iter::empty()),
         }
     }
 
@@ -374,6 +393,7 @@ impl Kind {
             Kind::Fanout(_) | Kind::Failover(_) => self.bindings().collect(),
             Kind::Headers(_) => self.bindings().filter(|b| b.key == key).collect(),
             Kind::Xml(xml) => xml.of_key(key),
+            Kind::Replication => Vec::new(),
         }
     }
 
@@ -385,6 +405,7 @@ impl Kind {
             Kind::Fanout(fanout) | Kind::Failover(fanout) => fanout.binding_count(),
             Kind::Headers(headers) => headers.binding_count(),
             Kind::Xml(xml) => xml.binding_count(),
+            Kind::Replication => 0,
         }
     }
 

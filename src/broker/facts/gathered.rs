@@ -14,6 +14,7 @@ use crate::broker::limits;
 use crate::broker::message::{BodyHandle, Message, Stored};
 use crate::broker::plant::{Plant, is_planted};
 use crate::broker::queue::Queue;
+use crate::broker::replication::Change;
 use crate::broker::slab::Slab;
 
 /// Positions of a queue that messages have left.
@@ -49,6 +50,12 @@ pub struct Gathered {
     crossings: Vec<Crossing>,
     /// How many were too many.
     crossings_lost: u64,
+    /// Whether anybody is to be told of changes.
+    tells_changes: bool,
+    /// Whether positions of messages that come are given by the broker of which they are copies.
+    gives_positions: bool,
+    /// What has happened in queues that give events of it, in order. No facts either.
+    changes: Vec<Change>,
 }
 
 /// A queue has crossed a line that an alert was asked for.
@@ -65,9 +72,36 @@ pub struct Crossing {
 }
 
 impl Gathered {
-    /// Begins a batch.
-    pub fn begin(&mut self, is_wanted: bool) {
-        self.is_wanted = is_wanted;
+    /// Begins a batch. Facts may be wanted, and changes of queues may be to be told.
+    pub fn begin(&mut self, is_wanted: bool, tells_changes: bool) {
+        (self.is_wanted, self.tells_changes) = (is_wanted, tells_changes);
+    }
+
+    /// Whether anybody is to be told of changes.
+    #[inline]
+    pub fn tells_changes(&self) -> bool {
+        self.tells_changes
+    }
+
+    /// Positions of messages that come are given by the broker of which they are copies, or no longer.
+    pub fn give_positions(&mut self, gives_positions: bool) {
+        self.gives_positions = gives_positions;
+    }
+
+    /// Whether they are.
+    pub fn gives_positions(&self) -> bool {
+        self.gives_positions
+    }
+
+    /// Something has happened in a queue that gives events of it: what follows comes when the command
+    /// at hand is done.
+    pub fn changed(&mut self, change: Change) {
+        self.changes.push(change);
+    }
+
+    /// What has happened in queues that give events of it, in order.
+    pub fn take_changes(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes)
     }
 
     /// Whether anybody wants facts: what is costly to say need not be said else.
@@ -102,7 +136,7 @@ impl Gathered {
     /// Whether something follows of any queue.
     #[inline]
     pub fn has_touched(&self) -> bool {
-        !self.touched.is_empty()
+        !self.touched.is_empty() || !self.changes.is_empty()
     }
 
     /// The queues of which something follows, in order and each once.

@@ -43,7 +43,7 @@ impl Core {
         for id in std::mem::take(&mut self.scratch.numbering) {
             let exchange = self.exchanges.get(id.0).filter(|e| e.is_durable);
             if let Some(exchange) = exchange
-                && let Some(last) = exchange.routed.as_ref().and_then(|routed| routed.sequence)
+                && let Some(last) = exchange.last_number()
             {
                 let exchange = exchange.name.clone();
                 let said = || Fact::Sequenced { exchange, last };
@@ -119,7 +119,7 @@ impl Core {
 
     /// How far an exchange has numbered its messages is said as an argument, as in qpidd.
     fn exchange_definition(&self, exchange: &Exchange) -> ExchangeDefinition {
-        let mut arguments = exchange.arguments.clone();
+        let mut arguments = exchange.shown_arguments();
         let sequence = exchange.routed.as_ref().and_then(|routed| routed.sequence);
         if let Some(last) = sequence.filter(|last| *last > 0) {
             let last = i64::try_from(last).unwrap_or(i64::MAX);
@@ -141,7 +141,7 @@ impl Core {
             is_auto_delete: queue.is_auto_delete,
             alternate: self.durable_name(queue.alternate),
             arguments: queue.arguments.clone(),
-            tail: queue.entries.tail(),
+            tail: queue.tail_in_facts(),
         }
     }
 

@@ -8,7 +8,9 @@ use super::last_value::LastValue;
 use super::priority::Levels;
 use crate::broker::encoding::record_enum;
 use crate::broker::message::Message;
+use crate::broker::plant::{Plant, is_planted};
 use crate::broker::subscription::SubscriptionRef;
+use crate::wire::Text;
 
 /// See the module.
 #[derive(Clone, Debug, Default, Hash)]
@@ -30,7 +32,19 @@ record_enum!(Kind {
     3 = Groups(groups),
 });
 
+/// The header by whose absence all messages of [`Kind::in_order`] are of one group.
+const OTHER_GROUP: &str = "x-ferrymq.other-group";
+
 impl Kind {
+    /// In the order of positions for whoever takes them, too: while one consumer holds a message none
+    /// behind it goes to another. All are of one group, unless a message says otherwise.
+    pub fn in_order(group: Text) -> Kind {
+        match is_planted(Plant::EventsOvertake) {
+            true => Kind::Fifo,
+            false => Kind::Groups(Box::new(Groups::new(OTHER_GROUP.into(), group))),
+        }
+    }
+
     /// A message that can be had has come to a position behind all others.
     #[inline]
     pub fn entered(&mut self, position: u64, message: &Message) {

@@ -15,6 +15,7 @@ pub mod policy;
 pub mod priority;
 mod purge;
 mod remains;
+mod replicated;
 pub mod rules;
 pub mod settings;
 
@@ -30,6 +31,7 @@ use super::held::{Derived, Held, Looked};
 use super::ids::{ExchangeId, GroupTime, QueueRef, SessionId, SubscriptionId};
 use super::message::{Message, Stored};
 use super::plant::{Plant, is_planted};
+use super::replication::Generation;
 use super::ring::Ring;
 use super::subscription::SubscriptionRef;
 use super::watched::QueueWatched;
@@ -241,6 +243,13 @@ pub struct Queue {
     pub watched: QueueWatched,
     /// Octets of what its kind keeps, as they are counted in [`Held`].
     index_bytes: Derived,
+    /// Of what it gives events.
+    pub generation: Generation,
+    /// Whether others know its messages by their positions, so that none may be given twice: not even
+    /// after a crash, of messages that leave no facts since they are not durable, or gone at once.
+    pub keeps_positions: bool,
+    /// Positions before this one may have been given: as it stands in a fact.
+    kept_before: u64,
 }
 record!(Queue {
     name,
@@ -288,6 +297,9 @@ record!(Queue {
     binding_count = 0,
     watched = QueueWatched::default(),
     index_bytes = Derived::default(),
+    generation = Generation::None,
+    keeps_positions = false,
+    kept_before = 0,
 });
 
 impl QueueCounters {
@@ -362,6 +374,9 @@ impl Queue {
             binding_count: 0,
             watched: QueueWatched::default(),
             index_bytes: Derived::default(),
+            generation: Generation::None,
+            keeps_positions: false,
+            kept_before: 0,
         }
     }
 
@@ -378,9 +393,18 @@ impl Queue {
         self.is_browse_only = settings.is_browse_only;
         self.dead_letters = settings.dead_letters;
         self.is_no_local = settings.is_no_local;
+        self.generation = settings.generation;
+        let numbers = self.rules.as_ref().is_some_and(|rules| rules.number());
+        self.keeps_positions = numbers || self.generation != Generation::None;
         if let Some(is_auto_delete) = settings.is_auto_delete {
             self.is_auto_delete = is_auto_delete;
         }
+        self.fill_kind();
+        self.look_again();
+    }
+
+    /// Tells a new kind of the messages that are there.
+    fn fill_kind(&mut self) {
         for (position, entry) in self.entries.iter() {
             let message = &entry.stored.message;
             self.kind.entered(position, message);
@@ -389,7 +413,6 @@ impl Queue {
                 self.kind.acquired(position, message.priority, nobody);
             }
         }
-        self.look_again();
     }
 
     /// Messages that somebody has acquired.
@@ -472,6 +495,12 @@ impl Queue {
         let is_persistent = stored.message.is_persistent;
         if self.is_durable && is_persistent {
             facts.enqueued(self.reference, self.entries.tail(), &stored, expires);
+        }
+        if self.keeps_positions {
+            self.keep_positions(facts);
+        }
+        if self.generation != Generation::None {
+            self.say_came(&stored.message, facts);
         }
         let bytes = stored.message.size();
         if is_persistent {
@@ -698,6 +727,9 @@ impl Queue {
     #[inline]
     fn take_out(&mut self, position: u64, facts: &mut Gathered) -> Option<Entry> {
         let entry = self.entries.remove(position)?;
+        if self.generation == Generation::All {
+            self.say_left(position, &entry.stored.message, facts);
+        }
         let bytes = entry.stored.message.size();
         if entry.stored.message.is_persistent {
             self.persistent -= 1;

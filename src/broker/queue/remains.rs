@@ -5,6 +5,7 @@ use crate::broker::blocks::Blocks;
 use crate::broker::dead::Death;
 use crate::broker::encoding::record;
 use crate::broker::ids::{ExchangeId, QueueRef};
+use crate::wire::Text;
 
 /// Messages that are no longer in a queue, on their way to the alternate exchange or to nowhere.
 #[derive(Clone, Debug, Hash)]
@@ -18,6 +19,8 @@ pub struct Remains {
     pub queue: Option<QueueRef>,
     /// What their copies say of it, if they died and are to say so.
     pub death: Option<Box<Death>>,
+    /// The name of the queue that was, where it gave events of what leaves: one is due of each of these.
+    pub told_of: Option<Text>,
 }
 record!(Remains {
     entries,
@@ -25,4 +28,6 @@ record!(Remains {
     queue,
 } since 2 {
     death = None,
+} since 3 {
+    told_of = None,
 });

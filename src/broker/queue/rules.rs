@@ -27,12 +27,16 @@ pub struct Rules {
     trace: Option<Text>,
     /// `qpid.queue_msg_sequence`: the header that says the position.
     sequence: Option<Text>,
+    /// `qpid.insert_sequence_numbers`: the same, in 64 bits.
+    inserted: Option<Text>,
 }
 record!(Rules {
     filter,
     excluded,
     trace,
     sequence
+} since 3 {
+    inserted = None,
 });
 
 impl Rules {
@@ -54,15 +58,23 @@ impl Rules {
             excluded: excluded.map(Text::from).collect(),
             trace: text(arguments::TRACE_ID),
             sequence: text(arguments::MESSAGE_SEQUENCE).filter(|_| !is_last_value),
+            inserted: text(arguments::INSERTED_SEQUENCE),
         };
         let Rules {
             filter,
             excluded,
             trace,
             sequence,
+            inserted,
         } = &rules;
         let is_some = filter.is_some() || !excluded.is_empty() || trace.is_some();
-        Ok((is_some || sequence.is_some()).then_some(Box::new(rules)))
+        let says_positions = sequence.is_some() || inserted.is_some();
+        Ok((is_some || says_positions).then_some(Box::new(rules)))
+    }
+
+    /// Whether messages are numbered for whoever takes them as events.
+    pub fn number(&self) -> bool {
+        self.inserted.is_some()
     }
 
     /// Whether a message may come in.
@@ -92,6 +104,10 @@ impl Rules {
         if let Some(name) = &self.sequence {
             // A sequence number of qpidd has 32 bits and wraps.
             added.push((name.clone(), Value::U32(position as u32)));
+        }
+        if let Some(name) = &self.inserted {
+            let position = i64::try_from(position).unwrap_or(i64::MAX);
+            added.push((name.clone(), Value::I64(position)));
         }
         if let Some(id) = &self.trace {
             let headers = entry.stored.message.application_headers();

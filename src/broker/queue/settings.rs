@@ -14,6 +14,7 @@ use crate::broker::arguments::{self, number, number_of_32_bits, number_of_any, t
 use crate::broker::dead::DeadLetters;
 use crate::broker::limits;
 use crate::broker::options::Options;
+use crate::broker::replication::{self, Generation};
 use crate::wire::{Map, Text, Value};
 
 /// See the module.
@@ -42,6 +43,8 @@ pub struct Settings {
     pub is_no_local: bool,
     /// What becomes of messages that die in it.
     pub dead_letters: DeadLetters,
+    /// Of what it gives events.
+    pub generation: Generation,
 }
 
 impl Settings {
@@ -53,7 +56,12 @@ impl Settings {
         let defaults = &options.of_queues;
         let limit = depth_limit(arguments, options.default_queue_limit)?;
         let policy = policy(arguments);
-        let kind = kind(arguments, &defaults.message_group)?;
+        let kind = match kind(arguments, &defaults.message_group)? {
+            Kind::Fifo if has_events(name, arguments, options) => {
+                Kind::in_order(defaults.message_group.clone())
+            }
+            kind => kind,
+        };
         refuse_paging_with(arguments)?;
         let lifetime = Lifetime::of(arguments)?;
         Ok(Settings {
@@ -74,6 +82,11 @@ impl Settings {
             is_browse_only: arguments::flag(arguments, arguments::BROWSE_ONLY),
             is_no_local: arguments::flag(arguments, arguments::NO_LOCAL),
             dead_letters: DeadLetters::of(arguments)?,
+            generation: match number(arguments, arguments::EVENT_GENERATION)? {
+                None | Some(0) => Generation::None,
+                Some(1) => Generation::Enqueues,
+                Some(_) => Generation::All,
+            },
         })
     }
 }
@@ -119,6 +132,14 @@ fn policy(arguments: &Map) -> Policy {
         Some("self-destruct") => Policy::SelfDestruct,
         _ => Policy::Reject,
     }
+}
+
+/// Whether a link takes events from a queue, which have to come to the other broker in their order: it
+/// is where they go, or it numbers them.
+fn has_events(name: &str, arguments: &Map, options: &Options) -> bool {
+    let numbered = text(arguments, arguments::INSERTED_SEQUENCE);
+    let is_numbered = numbered.is_some_and(|header| header == replication::NUMBER);
+    is_numbered || !name.is_empty() && options.events_to.queue == name
 }
 
 fn both(one: &str, other: &str) -> String {

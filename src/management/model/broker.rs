@@ -3,6 +3,7 @@
 use super::World;
 use crate::broker::Core;
 use crate::broker::queue::QueueCounters;
+use crate::broker::replication::ReplicationCounters;
 use crate::qmf::broker as schema;
 use crate::qmf::object::{BROKER_NAME, Object, ObjectName, VHOST_NAME};
 use crate::qmf::schema::Class;
@@ -72,6 +73,8 @@ pub struct Counts {
     pub links_impaired: u64,
     /// Messages that came over links and had come before.
     pub duplicates: u64,
+    /// What became of events of queues.
+    pub replication: ReplicationCounters,
 }
 
 impl Counts {
@@ -90,6 +93,7 @@ impl Counts {
                 .filter(|link| link.is_impaired())
                 .count() as u64,
             duplicates: core.counters().duplicates,
+            replication: core.replication().counters,
         }
     }
 }

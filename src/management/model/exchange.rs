@@ -42,7 +42,7 @@ fn object(world: World<'_>, exchange: &Exchange) -> Object {
         durable: exchange.is_durable,
         auto_delete: exchange.is_auto_delete,
         alt_exchange: alternate(world, exchange.alternate),
-        arguments: exchange.arguments.clone(),
+        arguments: exchange.shown_arguments(),
         binding_count: bindings,
         msg_receives: counters.receives,
         msg_drops: counters.drops,

@@ -371,9 +371,6 @@ const HA: &[Row] = &[
     row("ha-flow-bytes", Value, "0", Nothing(REPLICATED)),
 ];
 
-const OTHER_SITE: &str =
-    "nothing is sent to another site by this option: a copy there would be missing";
-
 const OLD: &[Row] = &[
     row(
         "watchdog-interval",
@@ -387,34 +384,9 @@ const OLD: &[Row] = &[
         "",
         Nothing("the system's own watchdog does that"),
     ),
-    row(
-        "replication-queue",
-        Value,
-        "",
-        protection(is_empty, OTHER_SITE),
-    ),
-    row(
-        "replication-exchange-name",
-        Value,
-        "",
-        protection(is_empty, OTHER_SITE),
-    ),
-    row(
-        "replication-exchange-type",
-        Value,
-        "",
-        Nothing("it counts with replication-exchange-name alone"),
-    ),
-    row(
-        "replication-listener-name",
-        Value,
-        "",
-        Nothing("it counts with replication-queue alone"),
-    ),
-    row(
-        "create-replication-queue",
-        YesNoOrNothing,
-        "no",
-        Nothing("it counts with replication-queue alone"),
-    ),
+    row("replication-queue", Value, "", Ours),
+    row("replication-exchange-name", Value, "", Ours),
+    row("replication-exchange-type", Value, "direct", Ours),
+    row("replication-listener-name", Value, "replicator", Ours),
+    row("create-replication-queue", YesNoOrNothing, "no", Ours),
 ];

@@ -8,6 +8,7 @@ use axum::body::Body;
 
 use super::answer::{Answer, Asking};
 use super::look::View;
+use crate::broker::replication::ReplicationCounters;
 use crate::management::http::Problem;
 use crate::management::http::exposition::{Exposition, Form, Sort};
 use crate::management::http::nouns::{number, text};
@@ -135,7 +136,28 @@ pub(super) async fn sums(view: &View, asking: &Asking) -> Result<Answer, Problem
         ("ferrymq_messages_duplicate", Sort::Counter, about),
         counts.duplicates,
     );
+    add_replication(&mut to, &counts.replication);
     Ok(Answer::of(form.media(), Body::from(to.end())))
+}
+
+/// What became of events of queues, made here and come from elsewhere.
+fn add_replication(to: &mut Exposition, counts: &ReplicationCounters) {
+    let about = "Events of queues that are made here, by what became of them";
+    let mut family = to.family("ferrymq_queue_events", Sort::Counter, about);
+    family.add(&[("outcome", "told")], counts.told);
+    family.add(&[("outcome", "lost")], counts.lost);
+    let about = "Events of queues of other brokers, by what became of them";
+    let mut family = to.family("ferrymq_replicated_events", Sort::Counter, about);
+    for (outcome, count) in [
+        ("applied", counts.applied),
+        ("repeated", counts.repeated),
+        ("missing_queue", counts.missing),
+        ("queue_ahead", counts.ahead),
+        ("absent_message", counts.absent),
+        ("no_event", counts.strange),
+    ] {
+        family.add(&[("outcome", outcome)], count);
+    }
 }
 
 /// Metrics of each queue or exchange, of the families that are asked for.
