@@ -24,8 +24,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use parking_lot::Mutex;
 
 use super::files;
-use super::limits::{ITERATIONS_MAX, USER_BYTES_MAX, USERS_FILE_BYTES_MAX};
-use super::sasl::scram::{Hash, Secret};
+use super::limits::{ITERATIONS_MAX, SALT_BYTES, USER_BYTES_MAX, USERS_FILE_BYTES_MAX};
+use super::sasl::scram::{Hash, Look, Secret};
 
 /// What is kept of a user. A user without any of it is nobody.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -38,12 +38,56 @@ pub struct User {
     pub password: Option<Vec<u8>>,
 }
 
+impl User {
+    /// What is kept for a mechanism with this hash.
+    pub fn secret(&self, hash: Hash) -> Option<&Secret> {
+        match hash {
+            Hash::Sha256 => self.sha_256.as_ref(),
+            Hash::Sha1 => self.sha_1.as_ref(),
+        }
+    }
+}
+
 /// All users of a file.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Users {
     users: BTreeMap<String, User>,
     /// Of what unknown users seem to have.
     decoy: Vec<u8>,
+    /// Whether the file names it.
+    has_decoy: bool,
+    looks: Looks,
+}
+
+/// What can be seen of those who are there: who is not looks like one of them.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Looks {
+    sha_256: Shares<Look>,
+    sha_1: Shares<Look>,
+    password_bytes: Shares<usize>,
+}
+
+/// How many have a value or one before it, in the order of values.
+type Shares<T> = Vec<(T, u64)>;
+
+fn shares<T: Ord>(of: impl Iterator<Item = T>) -> Shares<T> {
+    let mut counts = BTreeMap::new();
+    of.for_each(|value| *counts.entry(value).or_insert(0) += 1);
+    let mut up_to = 0;
+    let values = counts.into_iter().map(|(value, count)| {
+        up_to += count;
+        (value, up_to)
+    });
+    values.collect()
+}
+
+/// The value that stands there, from 0 at the first user to 2^64 behind the last. When users come and go
+/// it stays the same nearly everywhere.
+fn at<T: Copy>(shares: &Shares<T>, point: u64) -> Option<T> {
+    let (_, all) = shares.last()?;
+    let wanted = (u128::from(point) * u128::from(*all)) >> 64;
+    let index = shares.partition_point(|(_, up_to)| u128::from(*up_to) <= wanted);
+    shares.get(index).map(|(value, _)| *value)
 }
 
 impl Users {
@@ -52,6 +96,8 @@ impl Users {
         Users {
             users: BTreeMap::new(),
             decoy: super::sasl::random(32),
+            has_decoy: true,
+            looks: Looks::default(),
         }
     }
 
@@ -61,6 +107,7 @@ impl Users {
     /// The line that is wrong, and what is.
     pub fn parse(text: &str) -> Result<Users, String> {
         let mut users = Users::empty();
+        users.has_decoy = false;
         for (index, line) in text.lines().enumerate() {
             if line.is_empty() || line.starts_with('#') {
                 continue;
@@ -69,12 +116,37 @@ impl Users {
             let taken = users.take(&words);
             taken.map_err(|wrong| format!("line {}: {wrong}", index + 1))?;
         }
+        if !users.has_decoy {
+            // The same as long as the file is: whoever asks again is told the same.
+            users.decoy = Hash::Sha256.hmac(b"decoy", text.as_bytes());
+        }
+        users.look();
         Ok(users)
+    }
+
+    /// Looks at everybody: to be done whenever somebody has come, changed or gone.
+    fn look(&mut self) {
+        let secrets = |hash| {
+            let all = self.users.values();
+            shares(all.filter_map(move |user| user.secret(hash).map(Secret::look)))
+        };
+        let passwords = self
+            .users
+            .values()
+            .filter_map(|user| user.password.as_ref());
+        self.looks = Looks {
+            sha_256: secrets(Hash::Sha256),
+            sha_1: secrets(Hash::Sha1),
+            password_bytes: shares(passwords.map(Vec::len)),
+        };
     }
 
     fn take(&mut self, words: &[&str]) -> Result<(), String> {
         match words {
-            ["decoy", secret] => self.decoy = decoded(secret)?,
+            ["decoy", secret] => {
+                self.decoy = decoded(secret)?;
+                self.has_decoy = true;
+            }
             [name, "password", password] => {
                 self.user(name)?.password = Some(decoded(password)?);
             }
@@ -131,18 +203,41 @@ impl Users {
         user.sha_256 = Some(Secret::of(Hash::Sha256, password));
         user.sha_1 = Some(Secret::of(Hash::Sha1, password));
         user.password = is_kept.then(|| password.to_vec());
+        self.look();
         Ok(())
     }
 
     /// Takes a user out; false when there was none.
     pub fn remove(&mut self, name: &str) -> bool {
-        self.users.remove(name).is_some()
+        let was_there = self.users.remove(name).is_some();
+        self.look();
+        was_there
     }
 
     /// What a user is compared with who is not there: always the same for a name, so that nobody can
     /// tell by asking twice, and made for as long as it takes with one who is.
+    /// It has as many iterations and as long a salt as one of them.
     pub fn decoy(&self, hash: Hash, name: &str) -> Secret {
-        Secret::decoy(hash, &self.decoy, name)
+        let looks = match hash {
+            Hash::Sha256 => &self.looks.sha_256,
+            Hash::Sha1 => &self.looks.sha_1,
+        };
+        let look = at(looks, self.point(name)).unwrap_or_default();
+        Secret::decoy(hash, &self.decoy, name, look)
+    }
+
+    /// The same for mechanisms that need the password itself: as long as that of one of those who have it
+    /// kept.
+    pub fn decoy_password(&self, name: &str) -> Vec<u8> {
+        let octets = at(&self.looks.password_bytes, self.point(name)).unwrap_or(SALT_BYTES);
+        Hash::Sha256.stretched(&self.decoy, "password", name, octets)
+    }
+
+    /// Which of those who are there a name looks like.
+    fn point(&self, name: &str) -> u64 {
+        let octets = Hash::Sha256.stretched(&self.decoy, "look", name, 8);
+        let octets = octets.first_chunk().copied().unwrap_or_default();
+        u64::from_be_bytes(octets)
     }
 
     /// The text of the file.
@@ -282,7 +377,13 @@ impl UsersFile {
         if seen != last.0 {
             last.0 = seen;
             match Users::read(&self.path) {
-                Ok(users) => last.1 = Arc::new(users),
+                Ok(mut users) => {
+                    // A name that is not there goes on looking as it did.
+                    if !users.has_decoy {
+                        users.decoy = last.1.decoy.clone();
+                    }
+                    last.1 = Arc::new(users);
+                }
                 Err(why) => tracing::error!(
                     target: "Security",
                     "the users file is not taken, the users that were there stay: {why}"

@@ -15,14 +15,15 @@ mod failures;
 pub mod md5;
 pub mod open;
 pub mod scram;
+mod work;
 
 use std::fmt;
 use std::sync::Arc;
 
 use self::md5::{Cram, DigestMd5};
-use self::scram::{First, Hash};
+use self::scram::{First, Hash, Secret};
 use super::limits;
-use super::users::{User, UsersFile, check_name};
+use super::users::{UsersFile, check_name};
 use crate::wire::Text;
 
 pub use self::failures::{Failures, network};
@@ -332,11 +333,6 @@ impl Exchange {
         }
     }
 
-    fn user(&self, name: &str) -> Option<User> {
-        let users = self.sasl.users.as_ref()?.users();
-        users.get(name).cloned()
-    }
-
     /// Nobody may act for another.
     fn check_authzid(&self, authzid: Option<&str>, user: &str) -> Result<(), &'static str> {
         match authzid {
@@ -360,10 +356,7 @@ impl Exchange {
         let (authzid, authcid, password) = open::plain_parts(response)?;
         let user = self.named(authcid)?;
         self.check_authzid(Some(authzid), &user)?;
-        let users = self.sasl.users.as_ref().ok_or(WRONG)?.users();
-        let known = users.get(&user).and_then(|user| user.sha_256.clone());
-        let is_known = known.is_some();
-        let secret = known.unwrap_or_else(|| users.decoy(Hash::Sha256, &user));
+        let (secret, is_known) = self.secret(Hash::Sha256, &user)?;
         match secret.is_password(Hash::Sha256, password) && is_known {
             true => Ok(Step::Authenticated(user)),
             false => Err(WRONG),
@@ -374,30 +367,33 @@ impl Exchange {
         let first = First::parse(response)?;
         let user = self.named(&first.user)?;
         self.check_authzid(first.authzid.as_deref(), &user)?;
-        let users = self.sasl.users.as_ref().ok_or(WRONG)?.users();
-        let known = users.get(&user).and_then(|user| match hash {
-            Hash::Sha256 => user.sha_256.clone(),
-            Hash::Sha1 => user.sha_1.clone(),
-        });
-        let is_known = known.is_some();
-        let secret = known.unwrap_or_else(|| users.decoy(hash, &user));
+        let (secret, is_known) = self.secret(hash, &user)?;
         let (exchange, said) = scram::Exchange::new(hash, &first, secret);
         let state = State::Scram(user, exchange, is_known);
         Ok(self.challenge(state, said.into_bytes()))
     }
 
-    /// The password of a user, or what takes its place for who has none.
-    fn password(&self, user: &str) -> (Vec<u8>, bool) {
-        match self.user(user).and_then(|user| user.password) {
-            Some(password) => (password, true),
-            None => (random(limits::SALT_BYTES), false),
-        }
+    /// What a user is known by, or what takes its place for who is not there; and whether there is one.
+    /// A decoy is made of whoever it is, so that both take as long.
+    fn secret(&self, hash: Hash, user: &str) -> Result<(Secret, bool), &'static str> {
+        let users = self.sasl.users.as_ref().ok_or(WRONG)?.users();
+        let decoy = users.decoy(hash, user);
+        let known = users.get(user).and_then(|user| user.secret(hash));
+        Ok((known.unwrap_or(&decoy).clone(), known.is_some()))
+    }
+
+    /// The same of the password itself, for the mechanisms that need it.
+    fn password(&self, user: &str) -> Result<(Vec<u8>, bool), &'static str> {
+        let users = self.sasl.users.as_ref().ok_or(WRONG)?.users();
+        let decoy = users.decoy_password(user);
+        let known = users.get(user).and_then(|user| user.password.as_ref());
+        Ok((known.unwrap_or(&decoy).clone(), known.is_some()))
     }
 
     fn cram(&mut self, cram: &Cram, response: &[u8]) -> Result<Step, &'static str> {
         let (name, digest) = Cram::answer(response)?;
         let user = self.named(name)?;
-        let (password, is_known) = self.password(&user);
+        let (password, is_known) = self.password(&user)?;
         cram.check(digest, &password)?;
         match is_known {
             true => Ok(Step::Authenticated(user)),
@@ -412,7 +408,7 @@ impl Exchange {
             false => self.named(&format!("{}@{}", answer.user, answer.realm))?,
         };
         self.check_authzid(answer.authzid.as_deref(), &user)?;
-        let (password, is_known) = self.password(&user);
+        let (password, is_known) = self.password(&user)?;
         let proof = answer.check(&password)?;
         match is_known {
             true => Ok(self.challenge(State::Proof(user), proof.into_bytes())),

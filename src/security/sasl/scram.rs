@@ -13,7 +13,7 @@ use aws_lc_rs::{constant_time, digest, hmac, pbkdf2};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use super::random;
+use super::{random, work};
 use crate::security::limits::{ITERATIONS, NONCE_BYTES, SALT_BYTES};
 
 /// The hash that a mechanism uses.
@@ -49,7 +49,8 @@ impl Hash {
         }
     }
 
-    fn hmac(self, key: &[u8], over: &[u8]) -> Vec<u8> {
+    pub(in crate::security) fn hmac(self, key: &[u8], over: &[u8]) -> Vec<u8> {
+        work::note(1);
         let algorithm = match self {
             Hash::Sha256 => hmac::HMAC_SHA256,
             Hash::Sha1 => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
@@ -59,7 +60,26 @@ impl Hash {
             .to_vec()
     }
 
+    /// So many octets that nobody foretells who does not know the key: always the same of a name.
+    pub(in crate::security) fn stretched(
+        self,
+        key: &[u8],
+        of: &str,
+        name: &str,
+        octets: usize,
+    ) -> Vec<u8> {
+        let mut all = self.hmac(key, format!("{of} {name}").as_bytes());
+        let mut more = 1;
+        while all.len() < octets {
+            all.extend(self.hmac(key, format!("{of} {more} {name}").as_bytes()));
+            more += 1;
+        }
+        all.truncate(octets);
+        all
+    }
+
     fn digest(self, over: &[u8]) -> Vec<u8> {
+        work::note(1);
         let algorithm = match self {
             Hash::Sha256 => &digest::SHA256,
             Hash::Sha1 => &digest::SHA1_FOR_LEGACY_USE_ONLY,
@@ -73,6 +93,7 @@ impl Hash {
             Hash::Sha1 => pbkdf2::PBKDF2_HMAC_SHA1,
         };
         let mut salted = vec![0; self.bytes()];
+        work::note(u64::from(iterations));
         let iterations = iterations.try_into().unwrap_or(std::num::NonZeroU32::MIN);
         pbkdf2::derive(algorithm, iterations, salt, password, &mut salted);
         salted
@@ -108,16 +129,22 @@ impl Secret {
         }
     }
 
-    /// Of a user who is not there.
-    pub fn decoy(hash: Hash, decoy: &[u8], name: &str) -> Secret {
-        let made = |of: &[u8]| hash.hmac(decoy, &[of, name.as_bytes()].concat());
-        let mut salt = made(b"salt ");
-        salt.truncate(SALT_BYTES);
+    /// Of a user who is not there, with so many iterations and a salt of so many octets.
+    pub fn decoy(hash: Hash, decoy: &[u8], name: &str, look: Look) -> Secret {
+        let made = |of: &str| hash.hmac(decoy, format!("{of} {name}").as_bytes());
         Secret {
-            iterations: ITERATIONS,
-            salt,
-            stored_key: made(b"stored "),
-            server_key: made(b"server "),
+            iterations: look.iterations,
+            salt: hash.stretched(decoy, "salt", name, look.salt_bytes),
+            stored_key: made("stored"),
+            server_key: made("server"),
+        }
+    }
+
+    /// What a client is told of it, without what is in the salt.
+    pub fn look(&self) -> Look {
+        Look {
+            iterations: self.iterations,
+            salt_bytes: self.salt.len(),
         }
     }
 
@@ -126,6 +153,25 @@ impl Secret {
         let salt = self.salt.clone();
         let tried = Secret::salted(hash, password, salt, self.iterations);
         constant_time::verify_slices_are_equal(&tried.stored_key, &self.stored_key).is_ok()
+    }
+}
+
+/// What clients see of a [`Secret`] that is not of one user alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Look {
+    /// How often the password is hashed.
+    pub iterations: u32,
+    /// Octets of the salt.
+    pub salt_bytes: usize,
+}
+
+impl Default for Look {
+    /// Of a new password.
+    fn default() -> Look {
+        Look {
+            iterations: ITERATIONS,
+            salt_bytes: SALT_BYTES,
+        }
     }
 }
 
