@@ -21,16 +21,27 @@ pub const WARMING: std::ops::Range<u64> = 1 << 40..(1 << 40) + 100;
 /// Addresses that inputs come from, in turn: of one that fails too often nobody is listened to.
 const HOSTS: u64 = 200;
 
+/// Who has a broker.
+pub trait Host {
+    fn broker(&mut self) -> &mut Broker;
+}
+
+impl Host for Broker {
+    fn broker(&mut self) -> &mut Broker {
+        self
+    }
+}
+
 /// See the module.
-pub struct Scene {
-    pub broker: Broker,
+pub struct Scene<H = Broker> {
+    pub broker: H,
     witness: Client,
     before: Option<(u64, usize)>,
     inputs: u64,
 }
 
-impl Scene {
-    pub fn new(broker: Broker, mut witness: Client) -> Scene {
+impl<H: Host> Scene<H> {
+    pub fn new(broker: H, mut witness: Client) -> Scene<H> {
         witness.attach(0, "witness");
         let declare = ferrymq::wire::QueueDeclare {
             queue: "witness".into(),
@@ -51,7 +62,7 @@ impl Scene {
     pub fn is_well(&mut self) {
         self.witness.publish(0, "witness", b"well");
         assert_eq!(self.witness.receive(), b"well");
-        assert!(self.broker.is_running());
+        assert!(self.broker.broker().is_running());
     }
 
     /// One more input was sent.
@@ -66,7 +77,7 @@ impl Scene {
     pub fn begin(&mut self) {
         self.is_well();
         let files = self.settled_files();
-        self.before = Some((self.broker.own_bytes(), files));
+        self.before = Some((self.broker.broker().own_bytes(), files));
         self.inputs = 0;
     }
 
@@ -74,7 +85,7 @@ impl Scene {
     fn settled_files(&mut self) -> usize {
         let mut last = usize::MAX;
         until("connections that ended are gone", || {
-            let now = self.broker.open_files();
+            let now = self.broker.broker().open_files();
             let is_settled = now == last;
             last = now;
             is_settled
@@ -87,15 +98,15 @@ impl Scene {
         self.is_well();
         let (bytes, files) = self.before.expect("it began");
         until("all connections are gone", || {
-            self.broker.open_files() <= files
+            self.broker.broker().open_files() <= files
         });
-        let grown = self.broker.own_bytes().saturating_sub(bytes);
+        let grown = self.broker.broker().own_bytes().saturating_sub(bytes);
         let told = format!(
             "{what}: {} inputs, {grown} octets of memory left",
             self.inputs
         );
         assert!(grown < GROWN_BYTES_MAX, "{told}");
-        let log = self.broker.log();
+        let log = self.broker.broker().log();
         let panicked = log.iter().find(|line| line.contains("panicked"));
         assert_eq!(panicked, None);
         told

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use ferrymq::client::{Client, Delivery, Flow, Message, Options, Session, Subscription};
 use ferrymq::wire::url::Url;
 use ferrymq::wire::{
-    Command, Cursor, ExchangeBind, Map, MessageSubscribe, QueueDeclare, ReplyTo, Value,
+    AcceptMode, Command, Cursor, ExchangeBind, Map, MessageSubscribe, QueueDeclare, ReplyTo, Value,
 };
 
 use crate::server_support::{Broker, PATIENCE};
@@ -41,8 +41,10 @@ pub async fn listen(session: &Session, exchange: &str, key: &str) -> (String, Su
     let queue = unique("console");
     declare(session, &queue).await;
     bind(session, exchange, &queue, key).await;
+    // What has come is not kept for the console by the broker.
     let subscribe = MessageSubscribe {
         queue: queue.as_str().into(),
+        accept_mode: AcceptMode::NONE,
         ..MessageSubscribe::default()
     };
     let heard = session.subscribe(subscribe, Flow::Window(WINDOW)).await;
