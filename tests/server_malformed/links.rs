@@ -320,113 +320,96 @@ fn close(code: CloseCode, text: &str) -> Vec<u8> {
     }))
 }
 
-fn cases() -> Vec<Case> {
+fn tune(max_frame_size: Option<u16>) -> Vec<u8> {
+    first_channel(&Control::ConnectionTune(wire::ConnectionTune {
+        channel_max: Some(100),
+        max_frame_size,
+        ..Default::default()
+    }))
+}
+
+fn redirect() -> Control {
+    Control::ConnectionRedirect(wire::ConnectionRedirect {
+        host: "no address: at all".into(),
+        known_hosts: None,
+    })
+}
+
+fn detached() -> Vec<u8> {
+    first_channel(&Control::SessionDetached(wire::SessionDetached {
+        name: b"nobody".to_vec(),
+        code: wire::DetachCode(9),
+    }))
+}
+
+fn body() -> Vec<u8> {
+    frame(0x0f, 3, 1, 0, b"a body")
+}
+
+/// In place of what comes first.
+fn instead_of_a_header() -> Vec<Case> {
+    let http = b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec();
+    let older = b"AMQP\x00\x00\x09\x01".to_vec();
+    let start = start(&[], &["ANONYMOUS"]);
+    vec![
+        ("no AMQP", HEADER, http, "protocol header"),
+        ("AMQP 0-9-1", HEADER, older, "protocol header"),
+        ("a start right away", HEADER, start, "protocol header"),
+    ]
+}
+
+fn instead_of_a_start() -> Vec<Case> {
     let array = [&[0, 0, 0, 5, 0xf0][..], &u32::MAX.to_be_bytes()].concat();
     let countless = one_entry(0xaa, &array);
     let countless = [&(countless.len() as u32).to_be_bytes()[..], &countless].concat();
-    let tune = |max_frame_size| {
-        first_channel(&Control::ConnectionTune(wire::ConnectionTune {
-            channel_max: Some(100),
-            max_frame_size,
-            ..Default::default()
-        }))
-    };
-    let redirect = Control::ConnectionRedirect(wire::ConnectionRedirect {
-        host: "no address: at all".into(),
-        known_hosts: None,
-    });
-    let detached = Control::SessionDetached(wire::SessionDetached {
-        name: b"nobody".to_vec(),
-        code: wire::DetachCode(9),
-    });
-    let body = frame(0x0f, 3, 1, 0, b"a body");
+    let countless = start(&countless, &["ANONYMOUS"]);
+    let headers = protocol_header::BYTES.repeat(2);
+    let unknown = start(&[], &["GUESSING"]);
+    let refused = close(CloseCode::CONNECTION_FORCED, "go away");
     let size = |size: u16| {
-        let mut octets = first_channel(&redirect);
+        let mut octets = first_channel(&redirect());
         octets[2..4].copy_from_slice(&size.to_be_bytes());
         octets
     };
     vec![
-        (
-            "no AMQP",
-            HEADER,
-            b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(),
-            "protocol header",
-        ),
-        (
-            "AMQP 0-9-1",
-            HEADER,
-            b"AMQP\x00\x00\x09\x01".to_vec(),
-            "protocol header",
-        ),
-        (
-            "a start right away",
-            HEADER,
-            start(&[], &["ANONYMOUS"]),
-            "protocol header",
-        ),
-        (
-            "another header",
-            START,
-            protocol_header::BYTES.repeat(2),
-            "501",
-        ),
-        (
-            "countless values",
-            START,
-            start(&countless, &["ANONYMOUS"]),
-            "budget",
-        ),
+        ("another header", START, headers, "501"),
+        ("countless values", START, countless, "budget"),
         (
             "no mechanism",
             START,
             start(&[], &[]),
             "no usable mechanism",
         ),
-        (
-            "an unknown one",
-            START,
-            start(&[], &["GUESSING"]),
-            "GUESSING",
-        ),
+        ("an unknown one", START, unknown, "GUESSING"),
         ("a frame without its header", START, size(11), "501"),
         ("a frame that never ends", START, size(u16::MAX), ENDED),
-        (
-            "a session before the login",
-            START,
-            first_channel(&detached),
-            "501",
-        ),
-        ("a body before the login", START, body.clone(), "501"),
-        (
-            "refused",
-            START,
-            close(CloseCode::CONNECTION_FORCED, "go away"),
-            "go away",
-        ),
+        ("a session before the login", START, detached(), "501"),
+        ("a body before the login", START, body(), "501"),
+        ("refused", START, refused, "go away"),
+    ]
+}
+
+fn behind_a_start() -> Vec<Case> {
+    let start = start(&[], &["ANONYMOUS"]);
+    let redirect = first_channel(&redirect());
+    let unknown = close(CloseCode(9), "");
+    vec![
         ("frames without room", TUNE, tune(Some(0)), "501"),
         ("frames of eleven octets", TUNE, tune(Some(11)), "501"),
-        ("start once more", TUNE, start(&[], &["ANONYMOUS"]), "501"),
-        (
-            "elsewhere",
-            OPEN_OK,
-            first_channel(&redirect),
-            "no address: at all",
-        ),
+        ("start once more", TUNE, start, "501"),
+        ("elsewhere", OPEN_OK, redirect, "no address: at all"),
         ("tune once more", OPEN_OK, tune(Some(65_535)), "501"),
-        (
-            "closed with a code that is none",
-            OPEN_OK,
-            close(CloseCode(9), ""),
-            "9",
-        ),
-        (
-            "a session of nobody",
-            ATTACHED,
-            first_channel(&detached),
-            ENDED,
-        ),
-        ("a body of nobody", ATTACHED, body, "command-point"),
+        ("closed with a code that is none", OPEN_OK, unknown, "9"),
+        ("a session of nobody", ATTACHED, detached(), ENDED),
+        ("a body of nobody", ATTACHED, body(), "command-point"),
     ]
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases = instead_of_a_header();
+    cases.append(&mut instead_of_a_start());
+    cases.append(&mut behind_a_start());
+    cases
 }
 
 fn send_cases(net: &mut Net, mut link: TcpStream) -> TcpStream {
