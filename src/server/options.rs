@@ -517,6 +517,19 @@ mod tests {
     }
 
     #[test]
+    fn events_go_where_qpidd_has_them_go() {
+        let to = |line: &str| options(line).core().events_to;
+        assert!(!to("").is_anywhere());
+        let events = to("--replication-queue q --create-replication-queue true");
+        assert_eq!((&*events.queue, events.makes_queue), ("q", true));
+        let both = "--replication-queue q --create-replication-queue --replication-exchange-name e";
+        let events = to(both);
+        assert_eq!((&*events.queue, &*events.exchange), ("", "e"));
+        assert!(!events.makes_queue && options(both).replication.names_queue_in_vain());
+        assert_eq!(&*events.exchange_type, "direct");
+    }
+
+    #[test]
     fn nobody_is_let_in_from_elsewhere_unless_it_was_said() {
         let all_local = |line: &str| {
             let addresses = options(line).addresses().unwrap_or_default();

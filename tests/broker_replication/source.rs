@@ -203,6 +203,25 @@ fn event_that_finds_no_room_is_lost_and_counted_and_its_message_is_not() {
 }
 
 #[test]
+fn message_whose_events_are_more_than_a_broker_can_hold_is_refused() {
+    let (broker, session) = source();
+    let body = "x".repeat(1 << 20);
+    let queues = limits::EVENTS_BYTES_MAX / body.len() as u64;
+    for n in 0..=queues {
+        let name = n.to_string();
+        session.declare_with(&name, giving(1));
+        session.bind("amq.fanout", &name, "", &[]);
+    }
+    session.publish_message("amq.fanout", message("", &body));
+    session.assert_failed(506, "events of what is published");
+    let worker = broker.session("worker");
+    assert_eq!((worker.count("0"), worker.count(EVENTS)), (0, 0));
+    worker.select();
+    worker.publish_message("amq.fanout", message("", &body));
+    worker.assert_failed(506, "publishes more than a broker can hold");
+}
+
+#[test]
 fn events_of_events_are_not_given() {
     let broker = started(into_queue(false));
     let session = broker.session("a");
