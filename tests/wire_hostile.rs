@@ -3,7 +3,8 @@
 
 use ferrymq::wire::limits::{DEPTH_MAX, UNAUTHENTICATED_BUDGET};
 use ferrymq::wire::{
-    Command, CommandHead, Control, Cursor, DecodeError, ErrorCode, Map, Problem, Value, header,
+    ByteRanges, Command, CommandHead, Control, Cursor, DecodeError, DtxXid, ErrorCode, Map,
+    Problem, QueueQueryResult, Struct, Struct32, Value, header,
 };
 
 /// A `connection.start-ok` whose client properties are `map`, the size of the map excluded.
@@ -271,4 +272,80 @@ fn an_error_names_field_offset_and_problem() {
     let error = Command::decode(&mut Cursor::new(&bytes)).unwrap_err();
     let text = "str8 runs past the end at message.transfer.destination, offset 7";
     assert_eq!(error.to_string(), text);
+}
+
+#[test]
+fn every_problem_is_told_in_words_of_its_own() {
+    let problems = [
+        (Problem::RunsPastEnd("map"), "map runs past the end"),
+        (Problem::NotUtf8("str8"), "str8 is not UTF-8"),
+        (Problem::TrailingBytes(3), "3 octets left over"),
+        (Problem::BadLength("array", 2), "array cannot have length 2"),
+        (Problem::UnknownType(0xe0), "unknown type 0xe0"),
+        (
+            Problem::UnknownCode { class: 9, code: 8 },
+            "unknown code 9.8",
+        ),
+        (
+            Problem::OtherStruct {
+                wanted: 0x0401,
+                found: 0x0403,
+            },
+            "struct 0x0403 where 0x0401 belongs",
+        ),
+        (Problem::Repeated(0x0401), "struct 0x0401 came twice"),
+        (
+            Problem::ReservedFlags(0x8000),
+            "reserved packing flags 0x8000",
+        ),
+        (Problem::Inverted(5, 4), "inverted range [5, 4]"),
+        (Problem::TooWide, "sequence set wider than half of all ids"),
+        (Problem::TooDeep, "values nested too deep"),
+        (Problem::OverBudget, "values over the memory budget"),
+        (
+            Problem::BadFrame("reserved bits are set"),
+            "reserved bits are set",
+        ),
+    ];
+    for (problem, text) in problems {
+        assert_eq!(problem.to_string(), text);
+    }
+}
+
+#[test]
+fn what_has_a_name_is_told_by_it_and_what_has_none_by_its_number() {
+    assert_eq!(ErrorCode::NOT_FOUND.to_string(), "not-found");
+    assert_eq!(ErrorCode(9).to_string(), "9");
+    assert_eq!(format!("{:?}", ErrorCode(9)), "9");
+    assert_eq!(format!("{:?}", ErrorCode::NOT_FOUND), "404 not-found");
+}
+
+#[test]
+fn ranges_of_octets_that_are_cut_off_are_refused() {
+    let read = |octets: &[u8]| Cursor::new(octets).byte_ranges();
+    let mut whole = vec![0, 16];
+    whole.extend(1_u64.to_be_bytes());
+    whole.extend(2_u64.to_be_bytes());
+    assert_eq!(read(&whole), Ok(ByteRanges(vec![(1, 2)])));
+    whole[1] = 8;
+    let problem = read(&whole).unwrap_err().problem;
+    assert_eq!(problem, Problem::BadLength("byte-ranges", 8));
+}
+
+#[test]
+fn a_struct_of_another_code_is_not_taken_for_the_wanted_one() {
+    let inside = Struct32::of(&DtxXid::default());
+    assert!(inside.parse::<DtxXid>().is_ok());
+    let error = inside.parse::<QueueQueryResult>().unwrap_err();
+    let problem = Problem::OtherStruct {
+        wanted: QueueQueryResult::CODE,
+        found: DtxXid::CODE,
+    };
+    assert_eq!(error.problem, problem);
+}
+
+#[test]
+fn a_list_is_read_where_it_lies() {
+    let octets = [0, 0, 0, 6, 0, 0, 0, 1, 0x02, 7];
+    assert_eq!(Cursor::new(&octets).list(), Ok(vec![Value::U8(7)]));
 }

@@ -121,6 +121,14 @@ fn what_is_no_url_is_refused_at_its_offset() {
 }
 
 #[test]
+fn what_is_no_url_says_so_and_where() {
+    let error = "tcp:".parse::<Url>().unwrap_err();
+    let text = format!("not a broker URL from offset {}", error.offset);
+    assert_eq!(error.to_string(), text);
+    assert_eq!("tcp:h:1".parse(), Url::parse("tcp:h:1"));
+}
+
+#[test]
 fn length_and_count_are_bounded() {
     let many = |count: usize| vec!["a"; count].join(",");
     assert_eq!(addresses(&many(URL_ADDRESSES_MAX)).len(), URL_ADDRESSES_MAX);

@@ -3,9 +3,9 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ferrymq::wire::{
-    AcceptMode, Array, Command, CommandId, Control, Cursor, DecodeError, ExecutionResult, Map,
-    MessageAccept, MessageTransfer, Problem, SequenceSet, SessionAttach, SessionCompleted,
-    Struct32, Text, Value, type_code,
+    AcceptMode, Array, Command, CommandId, Control, Cursor, DecodeError, DtxXid, ExecutionResult,
+    Map, MessageAccept, MessageTransfer, Problem, SequenceSet, SessionAttach, SessionCompleted,
+    Struct32, Text, Value, header, type_code,
 };
 
 fn decode(bytes: &[u8]) -> Result<Value, DecodeError> {
@@ -190,6 +190,30 @@ fn integers_convert_where_they_fit() {
     assert_eq!(Value::F64(2.0).as_i64(), None);
     assert_eq!(Value::Str8("7".into()).as_i64(), None);
     assert_eq!(Value::U8(1).as_bool(), None);
+    assert_eq!(Value::U16(7).as_u64(), Some(7));
+    assert_eq!(Value::F64(0.25).as_f64(), Some(0.25));
+    assert_eq!(Value::U64(u64::MAX).as_f64(), Some(u64::MAX as f64));
+}
+
+#[test]
+fn octets_and_items_are_those_of_types_that_have_some() {
+    for text in [Value::Str8("ab".into()), Value::Str16("ab".into())] {
+        assert_eq!(text.as_bytes(), Some(&b"ab"[..]));
+    }
+    for octets in [
+        Value::Vbin8(vec![1, 2]),
+        Value::Vbin16(vec![1, 2]),
+        Value::Vbin32(vec![1, 2]),
+        other(0x85, &[1, 2]),
+    ] {
+        assert_eq!(octets.as_bytes(), Some(&[1, 2][..]), "{octets:?}");
+    }
+    // Of a width of its own, and not counted.
+    assert_eq!(other(0x40, &[1, 2]).as_bytes(), None);
+    assert_eq!(Value::U16(7).as_bytes(), None);
+    let items = vec![Value::U8(1), Value::Void];
+    assert_eq!(Value::List(items.clone()).as_items(), Some(&items[..]));
+    assert_eq!(Value::Map(Map::new()).as_items(), None);
 }
 
 #[test]
@@ -207,6 +231,8 @@ fn scalars_have_a_text_form() {
         text(Value::Uuid([0xab; 16])).as_deref(),
         Some("abababab-abab-abab-abab-abababababab")
     );
+    assert_eq!(text(Value::F32(0.5)).as_deref(), Some("0.5"));
+    assert_eq!(text(Value::Char8(0xe9)).as_deref(), Some("é"));
     assert_eq!(text(Value::Void), None);
     assert_eq!(text(Value::List(Vec::new())), None);
 }
@@ -222,6 +248,39 @@ fn equal_values_hash_alike() {
     assert_eq!(hash(&Value::F64(0.0)), hash(&Value::F64(-0.0)));
     assert_ne!(hash(&Value::F64(1.0)), hash(&Value::F64(2.0)));
     assert_ne!(hash(&Value::U8(1)), hash(&Value::Char8(1)));
+    // One of each type, and another of it.
+    let inside = |n: u8| {
+        let map: Map = [("a", u32::from(n))].into_iter().collect();
+        let of = DtxXid {
+            format: n.into(),
+            ..DtxXid::default()
+        };
+        vec![
+            Value::Bool(n == 0),
+            Value::U16(n.into()),
+            Value::U32(n.into()),
+            Value::U64(n.into()),
+            Value::I8(n as i8),
+            Value::I16(n.into()),
+            Value::I32(n.into()),
+            Value::I64(n.into()),
+            Value::Datetime(n.into()),
+            Value::F32(n.into()),
+            Value::Uuid([n; 16]),
+            Value::Str8(n.to_string().into()),
+            Value::Vbin8(vec![n]),
+            Value::Map(map),
+            Value::List(vec![Value::U8(n)]),
+            Value::Array(Array::of_struct32([Struct32::of(&of)])),
+            Value::Struct32(Struct32::of(&of)),
+            other(0x40, &[n, n]),
+        ]
+    };
+    for (one, another) in inside(0).iter().zip(&inside(1)) {
+        assert_eq!(hash(one), hash(&one.clone()));
+        assert_ne!(hash(one), hash(another), "{one:?}");
+    }
+    assert_eq!(hash(&Value::Void), hash(&Value::Void));
 }
 
 #[test]
@@ -300,6 +359,36 @@ fn containers_of_size_0_are_empty() {
     assert_eq!(decode(b"\xa8\0\0\0\0"), Ok(Value::Map(Map::new())));
     assert_eq!(decode(b"\xa9\0\0\0\0"), Ok(Value::List(Vec::new())));
     assert_eq!(decode(b"\xaa\0\0\0\0"), Ok(Value::Array(Array::default())));
+}
+
+#[test]
+fn a_header_with_containers_of_size_0_passes_and_its_fields_are_found() {
+    let mut headers = b"\0\0\0\x03".to_vec();
+    for (name, code) in [(b'm', 0xa8), (b'l', 0xa9), (b'a', 0xaa)] {
+        headers.extend([1, name, code, 0, 0, 0, 0]);
+    }
+    // Message properties with a user-id and application headers alone.
+    let mut content = vec![4, 3, 0x40, 0x01, 0, 3];
+    content.extend(b"ann");
+    content.extend((headers.len() as u32).to_be_bytes());
+    content.extend(&headers);
+    let mut segment = (content.len() as u32).to_be_bytes().to_vec();
+    segment.extend(&content);
+    let layout = header::layout(&segment).expect("it is well formed");
+    let lies = layout.message_properties.expect("they are there");
+    assert_eq!(header::user_id(&segment[lies.clone()]), Some(&b"ann"[..]));
+    let found = header::application_headers(&segment[lies]);
+    let found = found.expect("they can be read").expect("there are some");
+    assert!(!found.is_empty());
+    let names: Vec<&str> = (&found)
+        .into_iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(names, ["m", "l", "a"]);
+    // Without the field, and where nothing can be read.
+    let without = b"\0\0\0\x04\x04\x03\0\0";
+    assert_eq!(header::user_id(without), None);
+    assert_eq!(header::user_id(b"\0\0\0\x04\x04\x03"), None);
 }
 
 #[test]

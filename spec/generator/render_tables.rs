@@ -52,7 +52,6 @@ pub fn dispatch(description: &Description, kind: Kind) -> String {
     if kind == Kind::Command {
         has_content(&mut out, &items);
     }
-    handled_by(&mut out, &items);
     out.push_str("}\n");
     let _ = writeln!(
         out,
@@ -160,28 +159,6 @@ fn has_content(out: &mut String, items: &[(&Class, &Item)]) {
         .map(|(class, item)| format!("Self::{}(_)", item_name(class, item)))
         .collect();
     let _ = writeln!(out, "{})\n}}", with.join(" | "));
-}
-
-fn handled_by(out: &mut String, items: &[(&Class, &Item)]) {
-    // Both peers send commands, so both are sender and receiver.
-    for (role, about) in [("server", "a server"), ("client", "a client")] {
-        let _ = writeln!(
-            out,
-            "\n/// Whether {about} has a part in handling it.\n\
-             pub fn {role}_handles(&self) -> bool {{\nmatches!(self, "
-        );
-        let handled: Vec<_> = items
-            .iter()
-            .filter(|(_, item)| {
-                let both = |name: &str| matches!(name, "sender" | "receiver");
-                item.roles
-                    .iter()
-                    .any(|found| found.name == role || both(&found.name))
-            })
-            .map(|(class, item)| format!("Self::{}(_)", item_name(class, item)))
-            .collect();
-        let _ = writeln!(out, "{})\n}}", handled.join(" | "));
-    }
 }
 
 /// Every rule and exception by name, for tests that say which of them they hold.

@@ -42,7 +42,10 @@ impl News {
     /// News of bindings from now on.
     pub fn listen(&self) -> Arc<News> {
         let listener = Arc::<News>::default();
-        self.listeners.lock().push(Arc::downgrade(&listener));
+        let mut listeners = self.listeners.lock();
+        // Bridges come and go also where nothing is bound, and a place keeps the memory of who had it.
+        listeners.retain(|listener| listener.strong_count() > 0);
+        listeners.push(Arc::downgrade(&listener));
         listener
     }
 
@@ -106,6 +109,18 @@ mod tests {
         drop(listener);
         news.add(of("e", "c"));
         assert!(news.listeners().is_empty());
+    }
+
+    #[test]
+    fn who_listens_no_more_is_forgotten_though_nothing_is_new() {
+        let news = News::default();
+        let stays = news.listen();
+        for _ in 0..10 {
+            drop(news.listen());
+        }
+        let last = news.listen();
+        assert_eq!(news.listeners.lock().len(), 2);
+        drop((stays, last));
     }
 
     #[tokio::test]

@@ -258,12 +258,18 @@ impl<'a> Cursor<'a> {
         width: usize,
         what: &'static str,
     ) -> Result<&'a [u8], DecodeError> {
-        let length = match width {
+        let length = self.length(width, what)?;
+        self.take(length, what)
+    }
+
+    /// A count of octets, or a size, in `width` (1, 2 or 4) octets.
+    #[inline]
+    fn length(&mut self, width: usize, what: &'static str) -> Result<usize, DecodeError> {
+        Ok(match width {
             1 => usize::from(self.fixed::<1>(what)?[0]),
             2 => usize::from(u16::from_be_bytes(self.fixed(what)?)),
             _ => u32::from_be_bytes(self.fixed(what)?) as usize,
-        };
-        self.take(length, what)
+        })
     }
 
     #[inline]
@@ -409,22 +415,16 @@ impl<'a> Cursor<'a> {
 
     /// A struct without a code, its size in `width` octets in front (0: no size).
     pub(crate) fn sized<T: Packed>(&mut self, width: usize) -> Result<T, DecodeError> {
-        let length = match width {
-            0 => return T::decode_fields(self),
-            1 => usize::from(self.fixed::<1>(T::NAME)?[0]),
-            2 => usize::from(u16::from_be_bytes(self.fixed(T::NAME)?)),
-            _ => u32::from_be_bytes(self.fixed(T::NAME)?) as usize,
-        };
+        if width == 0 {
+            return T::decode_fields(self);
+        }
+        let length = self.length(width, T::NAME)?;
         self.nested(length, T::NAME, T::decode_fields)
     }
 
     /// Passes over a struct without a code, with all checks and charges of reading it.
     pub(crate) fn walk_sized<T: Selected>(&mut self, width: usize) -> Result<(), DecodeError> {
-        let length = match width {
-            1 => usize::from(self.fixed::<1>(T::NAME)?[0]),
-            2 => usize::from(u16::from_be_bytes(self.fixed(T::NAME)?)),
-            _ => u32::from_be_bytes(self.fixed(T::NAME)?) as usize,
-        };
+        let length = self.length(width, T::NAME)?;
         self.nested(length, T::NAME, |inner| {
             T::walk(inner, &mut |_, _| {}).map(drop)
         })

@@ -229,61 +229,6 @@ impl Control {
             Self::SessionGap(_) => (2, 13),
         }
     }
-
-    /// Whether a server has a part in handling it.
-    pub fn server_handles(&self) -> bool {
-        matches!(
-            self,
-            Self::ConnectionStartOk(_)
-                | Self::ConnectionSecureOk(_)
-                | Self::ConnectionTuneOk(_)
-                | Self::ConnectionOpen(_)
-                | Self::ConnectionHeartbeat(_)
-                | Self::ConnectionClose(_)
-                | Self::ConnectionCloseOk(_)
-                | Self::SessionAttach(_)
-                | Self::SessionAttached(_)
-                | Self::SessionDetach(_)
-                | Self::SessionDetached(_)
-                | Self::SessionRequestTimeout(_)
-                | Self::SessionTimeout(_)
-                | Self::SessionCommandPoint(_)
-                | Self::SessionExpected(_)
-                | Self::SessionConfirmed(_)
-                | Self::SessionCompleted(_)
-                | Self::SessionKnownCompleted(_)
-                | Self::SessionFlush(_)
-                | Self::SessionGap(_)
-        )
-    }
-
-    /// Whether a client has a part in handling it.
-    pub fn client_handles(&self) -> bool {
-        matches!(
-            self,
-            Self::ConnectionStart(_)
-                | Self::ConnectionSecure(_)
-                | Self::ConnectionTune(_)
-                | Self::ConnectionOpenOk(_)
-                | Self::ConnectionRedirect(_)
-                | Self::ConnectionHeartbeat(_)
-                | Self::ConnectionClose(_)
-                | Self::ConnectionCloseOk(_)
-                | Self::SessionAttach(_)
-                | Self::SessionAttached(_)
-                | Self::SessionDetach(_)
-                | Self::SessionDetached(_)
-                | Self::SessionRequestTimeout(_)
-                | Self::SessionTimeout(_)
-                | Self::SessionCommandPoint(_)
-                | Self::SessionExpected(_)
-                | Self::SessionConfirmed(_)
-                | Self::SessionCompleted(_)
-                | Self::SessionKnownCompleted(_)
-                | Self::SessionFlush(_)
-                | Self::SessionGap(_)
-        )
-    }
 }
 
 macro_rules! from_items {
