@@ -368,15 +368,22 @@ const MAY_PANIC: [(&str, &str); 10] = [
     ("src/lib.rs", "pub mod store;"),
 ];
 
-/// What a file allows of [`PANICS`], as the line behind the attribute.
+/// What a file allows of [`PANICS`], as the line behind the attribute. One place may expect them, by its
+/// reason; a whole module that expects them allows them.
 fn panics_allowed(text: &str) -> Vec<&str> {
-    let attributes = text.match_indices("allow(");
-    let allowed = attributes.filter_map(|(at, _)| {
+    let attributes = text
+        .match_indices("allow(")
+        .chain(text.match_indices("expect("));
+    let allowed = attributes.filter_map(|(at, word)| {
         let (lints, behind) = text[at..].split_once(")]")?;
         let is_of_these = PANICS.iter().any(|lint| lints.contains(lint));
         let mut lines = behind.lines().map(str::trim);
         let item = lines.find(|line| !line.is_empty())?;
-        is_of_these.then_some(item)
+        let before = text[..at].trim_end();
+        let is_method = before.ends_with('.');
+        let is_whole = before.ends_with("#![") || item.split(' ').any(|word| word == "mod");
+        let counts = word == "allow(" || is_whole && !is_method;
+        (is_of_these && counts).then_some(item)
     });
     allowed.collect()
 }
@@ -404,4 +411,13 @@ fn what_may_panic_is_denied_wherever_octets_of_a_peer_come() {
 fn a_planted_allowance_is_caught() {
     let text = "#![allow(dead_code)]\n#[allow(\n    clippy::unwrap_used,\n    reason = \"x\"\n)]\nmod x;\n";
     assert_eq!(panics_allowed(text), ["mod x;"]);
+    let attribute = |sign: &str| format!("{sign}[expect(clippy::panic, reason = \"x\")]\n");
+    let whole = [
+        attribute("#") + "pub(crate) mod x;\n",
+        attribute("#!") + "use x::y;\n",
+    ];
+    assert_eq!(panics_allowed(&whole[0]), ["pub(crate) mod x;"]);
+    assert_eq!(panics_allowed(&whole[1]), ["use x::y;"]);
+    let one = attribute("#") + "fn x() {}\n";
+    assert_eq!(panics_allowed(&one), [""; 0]);
 }
