@@ -14,15 +14,9 @@ const MESSAGES: usize = 400;
 const IS_THERE: &str = "link l to";
 
 async fn publish(source: &Node, from: usize) {
-    for n in from..from + MESSAGES {
-        let message = Message::new(n.to_string()).routing_key("from");
-        source
-            .session()
-            .publish("", &message)
-            .await
-            .expect("published");
-    }
-    source.session().sync().await.expect("all are taken");
+    let messages = from..from + MESSAGES;
+    let message = |n: usize| Message::new(n.to_string()).routing_key("from");
+    source.publish_all(messages.map(message)).await;
 }
 
 /// Which member drives the link.

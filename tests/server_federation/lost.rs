@@ -1,10 +1,8 @@
 //! Links that are lost: what was to be acknowledged comes all the same, and once.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use ferrymq::wire::{SequenceSet, Value};
-use tokio::time::sleep;
 
 use crate::console;
 use crate::net::{EXCHANGE, Node, Way, bodies, text, uncalled};
@@ -25,26 +23,12 @@ async fn queue_route(sync: u32) -> (Node, Node, Way) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn acknowledged_route_that_is_cut_again_and_again_brings_each_message_once_and_in_order() {
     let (source, here, way) = queue_route(10).await;
-    let cutting = tokio::spawn(async move {
-        for n in 0..15 {
-            sleep(Duration::from_millis(40 + 7 * n)).await;
-            way.cut();
-        }
-        // It stays to be gone through.
-        way
-    });
-    for n in 0..MESSAGES {
-        let message = ferrymq::client::Message::new(n.to_string()).routing_key("from");
-        source
-            .session()
-            .publish("", &message)
-            .await
-            .expect("published");
-    }
-    source.session().sync().await.expect("all are taken");
+    let cutting = way.cut_again_and_again(15, 7);
+    let message = |n: usize| ferrymq::client::Message::new(n.to_string()).routing_key("from");
+    source.publish_all((0..MESSAGES).map(message)).await;
     let mut subscription = here.subscribe("to").await;
     let found = bodies(&mut subscription, MESSAGES).await;
-    let _way = cutting.await.expect("it has cut");
+    cutting.await.expect("it has cut");
     let expected: Vec<String> = (0..MESSAGES).map(|n| n.to_string()).collect();
     let wrong = found
         .iter()

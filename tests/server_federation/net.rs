@@ -9,6 +9,7 @@ use ferrymq::wire::{Command, ExchangeDeclare, Map, MessageSubscribe, QueueDelete
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::console::{self, Console, encoded};
@@ -229,6 +230,15 @@ impl Node {
             .await
             .expect("it is taken");
     }
+
+    /// Publishes messages to the queues that are their keys; gives when all are taken.
+    pub async fn publish_all(&self, messages: impl IntoIterator<Item = Message>) {
+        for message in messages {
+            let published = self.session().publish("", &message).await;
+            drop(published.expect("published"));
+        }
+        self.session().sync().await.expect("all are taken");
+    }
 }
 
 fn usual(tag: &str) -> [&str; 4] {
@@ -303,6 +313,16 @@ impl Way {
     /// Cuts all connections; new ones can be made.
     pub fn cut(&self) {
         self.cut.notify_waiters();
+    }
+
+    /// Cuts all connections so many times, with pauses of 40 ms and so many more each time.
+    pub fn cut_again_and_again(self, times: u64, more: u64) -> JoinHandle<()> {
+        tokio::spawn(async move {
+            for n in 0..times {
+                sleep(Duration::from_millis(40 + more * n)).await;
+                self.cut();
+            }
+        })
     }
 
     /// Lets connections through, or none.

@@ -150,26 +150,13 @@ async fn killed_behind_a_link_that_was_cut(mut copy: Node) {
     declare(&source, queue("end", Some(1))).await;
     let way = Way::to(source.port()).await;
     follow(&mut copy, way.port).await;
-    let cutting = tokio::spawn(async move {
-        for n in 0..12 {
-            sleep(Duration::from_millis(40 + 9 * n)).await;
-            way.cut();
-        }
-        way
-    });
+    let cutting = way.cut_again_and_again(12, 9);
     for part in 0..10 {
-        for n in 0..MESSAGES / 10 {
-            let message = persistent("q", format!("{part}.{n}"));
-            source
-                .session()
-                .publish("", &message)
-                .await
-                .expect("published");
-        }
-        source.session().sync().await.expect("all are taken");
+        let message = |n: usize| persistent("q", format!("{part}.{n}"));
+        source.publish_all((0..MESSAGES / 10).map(message)).await;
         consume(&source, "q", (MESSAGES / 20) as u32).await;
     }
-    let _way = cutting.await.expect("it has cut");
+    cutting.await.expect("it has cut");
     applied(&source, &copy).await;
     let wanted = content(&source, "q").await;
     source.broker.signal("KILL");
@@ -254,15 +241,14 @@ async fn copy_catches_up_when_either_end_was_killed_and_is_there_again() {
     declare(&source, queue("end", Some(1))).await;
     follow(&mut copy, source_port).await;
     for round in 0..6 {
-        for n in 0..200 {
+        let message = |n: usize| {
             let mut message = persistent("q", format!("{round}.{n}"));
             if n % 4 == 3 {
                 message.delivery.delivery_mode = None;
             }
-            let published = source.session().publish("", &message).await;
-            drop(published.expect("published"));
-        }
-        source.session().sync().await.expect("all are taken");
+            message
+        };
+        source.publish_all((0..200).map(message)).await;
         consume(&source, "q", 60).await;
         if round == 2 || round == 3 {
             // The copy knows the last positions, of messages that their source has nothing of any more.
