@@ -43,7 +43,7 @@ impl Adapter {
         match effect {
             Effect::Attached { channel, .. } => {
                 self.session_changed(channel);
-                self.pending = None;
+                self.settle_pending(channel);
                 Some(Aside::Attached)
             }
             Effect::Detached { channel, code, .. } => {

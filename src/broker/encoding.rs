@@ -12,6 +12,7 @@ use bytes::Bytes;
 
 use super::facts::EncodedMessage;
 use super::message::{BodyHandle, Message};
+use crate::wire::encode::overwrite;
 use crate::wire::{CommandId, Map, SequenceSet, Text};
 
 /// What was wrong with encoded bytes, and where.
@@ -84,10 +85,7 @@ impl Encoder {
         self.bytes.extend_from_slice(&[0; 4]);
         write(&mut self.bytes);
         let size = length(self.bytes.len() - start - 4);
-        let place = self.bytes.get_mut(start..);
-        if let Some(place) = place.and_then(|place| place.first_chunk_mut()) {
-            *place = size.to_be_bytes();
-        }
+        overwrite(&mut self.bytes, start, size.to_be_bytes());
     }
 }
 

@@ -97,7 +97,7 @@ async fn attach_out(
         let session = attach(&ends.there, name).await;
         let session = session.map_err(failed)?;
         see_exchange(&session, exchange).await?;
-        let is_waiting = definition.sync > 0 && is_lasting(definition);
+        let is_waiting = is_acknowledging(definition);
         let destination = Destination::there(exchange.clone(), session.clone(), is_waiting);
         return Ok((destination, Some(session)));
     }
@@ -118,10 +118,14 @@ fn no_exchange(name: &Text) -> String {
     format!("404 not-found: no exchange {name}")
 }
 
-/// Whether what a bridge has from its source is still there when the bridge is not: only that is
-/// acknowledged.
+/// Whether what a bridge has from its source is still there when the bridge is not.
 fn is_lasting(definition: &BridgeDefinition) -> bool {
     definition.source_is_queue || !definition.queue.is_empty()
+}
+
+/// Whether a bridge acknowledges. There is no use in it where all goes with the bridge.
+fn is_acknowledging(definition: &BridgeDefinition) -> bool {
+    definition.sync > 0 && is_lasting(definition)
 }
 
 /// Ends a session that may have ended already, or whose connection is about to.
@@ -279,8 +283,7 @@ impl Bridge<'_> {
     /// Subscribes.
     async fn pump(self, queue: Text, destination: Destination) -> Result<Pump, Error> {
         let definition = self.definition;
-        let is_lasting = is_lasting(definition);
-        let is_acknowledging = definition.sync > 0 && is_lasting;
+        let is_acknowledging = is_acknowledging(definition);
         let credit = match definition.credit {
             0 | u32::MAX => None,
             credit => Some(credit),
@@ -292,13 +295,12 @@ impl Bridge<'_> {
                 true => AcceptMode::EXPLICIT,
                 false => AcceptMode::NONE,
             },
-            exclusive: !is_lasting,
+            exclusive: !is_lasting(definition),
             arguments: Some([(WANTS_IDENTITY, Value::Bool(true))].into_iter().collect()),
             ..MessageSubscribe::default()
         };
-        let most = limits::WINDOW;
         let flow = Flow::WindowOf {
-            messages: credit.unwrap_or(most).min(most),
+            messages: credit.unwrap_or(limits::WINDOW).min(limits::WINDOW),
             bytes: limits::WINDOW_BYTES,
         };
         let acknowledging = is_acknowledging.then(|| Acknowledging {

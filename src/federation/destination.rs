@@ -53,9 +53,16 @@ impl Destination {
     ///
     /// # Errors
     /// The session has ended.
-    pub async fn publish(&mut self, messages: Vec<Delivery>) -> Result<(), Error> {
+    pub async fn publish(&mut self, mut messages: Vec<Delivery>) -> Result<(), Error> {
+        for message in &mut messages {
+            message.transfer = MessageTransfer {
+                destination: self.exchange.clone(),
+                accept_mode: Some(AcceptMode::NONE),
+                ..MessageTransfer::default()
+            };
+        }
         let (session, is_waiting, published, taken) = match &mut self.way {
-            Way::Here(inlet) => return inlet.publish(&self.exchange, messages),
+            Way::Here(inlet) => return inlet.publish(messages),
             Way::There {
                 session,
                 is_waiting,
@@ -64,13 +71,9 @@ impl Destination {
             } => (session, *is_waiting, published, taken),
         };
         for message in messages {
-            let transfer = MessageTransfer {
-                destination: self.exchange.clone(),
-                accept_mode: Some(AcceptMode::NONE),
-                ..MessageTransfer::default()
-            };
             let header = message.header.map(|header| header.to_vec());
-            let completion = session.forward(transfer, header, message.body).await?;
+            let forwarded = session.forward(message.transfer, header, message.body);
+            let completion = forwarded.await?;
             match is_waiting {
                 true => published.push_back((message.id, Box::pin(completion))),
                 false => taken.push(message.id),

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::client::{Delivery, Error};
-use crate::wire::{AcceptMode, CommandId, DetachCode, MessageTransfer, SequenceSet, Text};
+use crate::wire::{CommandId, DetachCode, SequenceSet, Text};
 
 /// Channels from here on are those of inlets: a link's connection to its own broker agrees on fewer.
 pub const CHANNEL_FIRST: u16 = 0x8000;
@@ -188,21 +188,14 @@ pub struct Inlet {
 }
 
 impl Inlet {
-    /// Publishes messages, at most 2^31, to an exchange, in order.
+    /// Publishes messages, at most 2^31, to the exchanges that their transfers name, in order.
     ///
     /// # Errors
     /// The session has ended.
-    pub fn publish(&mut self, exchange: &Text, messages: Vec<Delivery>) -> Result<(), Error> {
+    pub fn publish(&mut self, messages: Vec<Delivery>) -> Result<(), Error> {
         self.look(|_| ())?;
-        let mut messages = messages;
-        for message in &mut messages {
-            message.transfer = MessageTransfer {
-                destination: exchange.clone(),
-                accept_mode: Some(AcceptMode::NONE),
-                ..MessageTransfer::default()
-            };
-            self.published.push_back(message.id);
-        }
+        let numbers = messages.iter().map(|message| message.id);
+        self.published.extend(numbers);
         let first = self.next;
         let count = u32::try_from(messages.len()).unwrap_or(u32::MAX);
         self.next = first.plus(count);
@@ -237,15 +230,17 @@ impl Inlet {
     pub fn taken(&mut self, taken: &mut Vec<CommandId>) -> Result<(), Error> {
         let told = self.look(|slot| std::mem::take(&mut slot.completed))?;
         self.completed.union(&told);
-        let mut id = self.first;
-        while self.completed.contains(id)
+        let (first, mut last) = (self.first, None);
+        while self.completed.contains(self.first)
             && let Some(source) = self.published.pop_front()
         {
             taken.push(source);
-            self.completed.remove_range(id, id);
-            id = id.next();
+            last = Some(self.first);
+            self.first = self.first.next();
         }
-        self.first = id;
+        if let Some(last) = last {
+            self.completed.remove_range(first, last);
+        }
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use std::io::IoSlice;
 use bytes::{Buf, Bytes};
 
 use crate::wire::SegmentType;
+use crate::wire::encode::overwrite;
 use crate::wire::frame::{FrameHeader, HEADER_BYTES};
 use crate::wire::{Command, Control};
 
@@ -255,10 +256,7 @@ impl Output {
         let payload_bytes = self.copied.len() - start - HEADER_BYTES;
         if payload_bytes + HEADER_BYTES <= usize::from(max_frame_size) {
             let header = segment.frame(true, true, payload_bytes);
-            let place = self.copied.get_mut(start..);
-            if let Some(place) = place.and_then(|place| place.first_chunk_mut()) {
-                *place = header;
-            }
+            overwrite(&mut self.copied, start, header);
             self.frames += 1;
             self.seal();
         } else {

@@ -63,31 +63,32 @@ fn say_where_events_go(group: &dyn Group, options: &ReplicationOptions) {
 /// Tells what has come to nothing since it was last told.
 fn tell(said: &ReplicationCounters, found: &Replication) {
     let (now, last) = (&found.counters, &found.trouble);
-    let error = |count: u64, what: &str| {
+    for (count, what) in [
+        (
+            now.lost - said.lost,
+            "events of queues are lost: where they go there is no queue, or it is full",
+        ),
+        (
+            now.missing - said.missing,
+            "replicated events are of queues that do not exist here",
+        ),
+        (
+            now.ahead - said.ahead,
+            "replicated messages came to positions that their queue has passed",
+        ),
+        (
+            now.absent - said.absent,
+            "replicated messages were to leave and were not there, or somebody has them",
+        ),
+        (
+            now.strange - said.strange,
+            "messages to replication exchanges are no events",
+        ),
+    ] {
         if count > 0 {
             tracing::error!(target: "Replication", "{count} {what} (the last one: {last})");
         }
-    };
-    error(
-        now.lost - said.lost,
-        "events of queues are lost: where they go there is no queue, or it is full",
-    );
-    error(
-        now.missing - said.missing,
-        "replicated events are of queues that do not exist here",
-    );
-    error(
-        now.ahead - said.ahead,
-        "replicated messages came to positions that their queue has passed",
-    );
-    error(
-        now.absent - said.absent,
-        "replicated messages were to leave and were not there, or somebody has them",
-    );
-    error(
-        now.strange - said.strange,
-        "messages to replication exchanges are no events",
-    );
+    }
     if now.gaps > said.gaps {
         let count = now.gaps - said.gaps;
         tracing::error!(target: "Replication", "Events before {count} replicated ones have not come");

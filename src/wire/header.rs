@@ -223,16 +223,21 @@ pub fn application_headers(struct32: &[u8]) -> Result<Option<Map>, DecodeError> 
 
 /// The user-id alone, from the same octets: found, and nothing is decoded. None: there is none.
 pub fn user_id(struct32: &[u8]) -> Option<&[u8]> {
+    // A vbin16: its length stands before it.
+    let lies = field_of_properties(struct32, USER_ID)?;
+    struct32.get(lies.start + 2..lies.end)
+}
+
+/// Where the field of a number lies in message properties; None when it is not there.
+fn field_of_properties(struct32: &[u8], number: usize) -> Option<Range<usize>> {
     let mut found = None;
     check::<MessageProperties>(struct32, |field, lies| {
-        if field == USER_ID {
+        if field == number {
             found = Some(lies);
         }
     })
     .ok()?;
-    // A vbin16: its length stands before it.
-    let lies: Range<usize> = found?;
-    struct32.get(lies.start + 2..lies.end)
+    found
 }
 
 /// Appends a header segment: the delivery properties, then the rest.

@@ -23,6 +23,7 @@ fn nonce() -> String {
 /// HMAC (RFC 2104) with MD5, whose blocks have 64 octets.
 fn hmac_md5(key: &[u8], over: &[u8]) -> [u8; 16] {
     let mut block = [0; 64];
+    // Of whatever length the key is: whether a password is long is not to be told by time.
     let hashed = md5(key);
     let key = if key.len() > block.len() {
         &hashed

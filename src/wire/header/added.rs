@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{APPLICATION_HEADERS, FIELDS_AT, check};
+use super::{APPLICATION_HEADERS, FIELDS_AT, field_of_properties};
 use crate::wire::generated::{MessageProperties, type_code};
 use crate::wire::packed::Struct;
 use crate::wire::value_code::Width;
@@ -18,14 +18,7 @@ const ENTRIES_AT: usize = 8;
 
 /// Where the application headers lie in message properties, size and code included; their own size included.
 fn field(struct32: &[u8]) -> Option<Range<usize>> {
-    let mut found = None;
-    check::<MessageProperties>(struct32, |field, lies| {
-        if field == FIELD {
-            found = Some(lies);
-        }
-    })
-    .ok()?;
-    found
+    field_of_properties(struct32, FIELD)
 }
 
 /// The type and the octets of the value that a map has for a name; None when it has none.
